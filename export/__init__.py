@@ -1,0 +1,8 @@
+"""Files that leave Python: SavedModel, TFLite and ONNX, their validation, and a runtime for them."""
+
+from attention_zoo.lazy_package import lazy_package
+
+NAMES: dict[str, str] = {}
+
+__getattr__, __dir__ = lazy_package(__name__, NAMES)
+__all__ = list(NAMES)
