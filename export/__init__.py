@@ -1,4 +1,4 @@
-"""Files that leave Python: SavedModel, TFLite and ONNX, their validation, and a runtime for them."""
+"""SavedModel, TFLite and ONNX files that leave Python, their validation, and their runtime."""
 
 from attention_zoo.lazy_package import lazy_package
 

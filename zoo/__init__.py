@@ -16,5 +16,7 @@ NAMES = {
     "preset_folder": "presets",
 }
 
-__getattr__, __dir__ = lazy_package(__name__, NAMES, ("export", "layers", "saved_models", "training"))
+__getattr__, __dir__ = lazy_package(
+    __name__, NAMES, ("export", "layers", "saved_models", "training")
+)
 __all__ = list(NAMES)

@@ -1,8 +1,8 @@
 """Packages whose names are imported when they are first used.
 
-`import attention_zoo` and `attention-zoo --help` must answer at once, and a server that only runs an
-exported file has no TensorFlow to import. So each package of this project declares its public names
-in a table, and a name's submodule is imported the first time somebody asks for that name.
+`import attention_zoo` and `attention-zoo --help` must answer at once, and a server that only runs
+an exported file has no TensorFlow to import. So each package of this project declares its public
+names in a table, and a name's submodule is imported the first time somebody asks for that name.
 """
 
 import sys
@@ -38,12 +38,12 @@ def lazy_package(
     """Return the module-level `__getattr__` and `__dir__` of a package with lazy names.
 
     package: the package's `__name__`.
-    names: public name -> submodule that defines it, e.g. `{"BahdanauAttention": "bahdanau_attention"}`.
+    names: public name -> submodule that defines it, `{"ModelConfig": "model_config"}`.
     subpackages: names that stand for the submodule itself.
 
     Raises ImportError if the package was imported under a wrong name (`refuse_other_name`), and
-    ValueError if a name is spelled like its submodule: importing that submodule would put the module
-    in the name's place.
+    ValueError if a name is spelled like its submodule: importing that submodule would put the
+    module in the name's place.
     """
     refuse_other_name(package)
     clashes = sorted(name for name, submodule in names.items() if name == submodule)
