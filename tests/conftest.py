@@ -1,0 +1,61 @@
+"""What every test may use."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+FOLDERS = {
+    "attention_zoo": "zoo",
+    "attention_zoo.layers": "layers",
+    "attention_zoo.training": "training",
+    "attention_zoo.export": "export",
+    "attention_zoo.saved_models": "saved_models",
+}
+
+
+def library_modules() -> Iterator[tuple[str, Path]]:
+    """Import name and path of every module of the library, found in the checkout's folders."""
+    for package, folder in FOLDERS.items():
+        for path in sorted((CHECKOUT / folder).rglob("*.py")):
+            parts = path.relative_to(CHECKOUT / folder).with_suffix("").parts
+            name = ".".join((package, *parts))
+            yield name.removesuffix(".__init__"), path
+
+
+@pytest.fixture(scope="session")
+def checkout() -> Path:
+    """The root of the checkout."""
+    return CHECKOUT
+
+
+@pytest.fixture(scope="session")
+def modules() -> dict[str, Path]:
+    """Import name -> path of every module of the library."""
+    return dict(library_modules())
+
+
+@pytest.fixture
+def run_python(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """A function that runs Python code in a fresh process, outside the checkout."""
+
+    def run(code: str, *arguments: str, cwd: Path = tmp_path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            cwd=cwd,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+    return run
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test with the argument `module_name` runs once for every module of the library."""
+    if "module_name" in metafunc.fixturenames:
+        metafunc.parametrize("module_name", [name for name, _ in library_modules()])
