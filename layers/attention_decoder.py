@@ -1,0 +1,112 @@
+"""A decoder cell run over a whole target sequence."""
+
+import keras
+
+from attention_zoo.layers.decoder_cell import DecoderCell
+from attention_zoo.layers.run_time_checks import tie_batch
+from attention_zoo.layers.time_loop import time_loop
+
+
+@keras.saving.register_keras_serializable(package="attention_zoo")
+class AttentionDecoder(keras.layers.Layer):
+    """Run a decoder cell over (batch, T_dec, d_emb) with a memory to attend to.
+
+    What does not depend on the step is done for all steps at once: keys and the inputs' share of
+    the first product before the loop; with `LuongCell` without input feeding also the attention,
+    after it.
+
+    Args:
+        cell: `BahdanauCell`, `LuongCell` or `PlainCell`.
+
+    Example (training, in a Functional model):
+        >>> cell = LuongCell(keras.layers.GRUCell(7), LuongAttention("general"))  # doctest: +SKIP
+        >>> result = AttentionDecoder(cell)(                                      # doctest: +SKIP
+        ...     embedded, memory=memory, memory_mask=mask, return_alignments=True
+        ... )
+    """
+
+    def __init__(self, cell, **kwargs):
+        super().__init__(**kwargs)
+        if not isinstance(cell, DecoderCell):
+            raise ValueError(
+                f"AttentionDecoder: cell is {cell!r}; expected a decoder cell. Fix: wrap a Keras "
+                "cell in BahdanauCell, LuongCell or PlainCell."
+            )
+        self.cell = cell
+        self.supports_masking = True
+
+    def build(self, inputs_shape, memory_shape=None, **_):
+        if not self.cell.built:
+            self.cell.build((inputs_shape[0], inputs_shape[-1]), memory_shape)
+        self.built = True
+
+    def call(
+        self,
+        inputs,
+        memory=None,
+        initial_state=None,
+        memory_mask=None,
+        training=False,
+        return_alignments=False,
+    ):
+        """Decode a sequence whose inputs are known (teacher forcing).
+
+        Args:
+            inputs: (batch, T_dec, d_emb), the embeddings of y_0 ... y_{T_dec - 1}.
+            memory: (batch, T_enc, d_h), the encoder states; None for `PlainCell`.
+            initial_state: list of (batch, width), the states of the inner cell; zeros if None.
+            memory_mask: (batch, T_enc) bool, true for real steps; None = all are real.
+            training: whether dropout works.
+            return_alignments: also return the weights.
+
+        Returns:
+            A dict: ``outputs`` (batch, T_dec, d_s, or the width of s~), ``states``, the flat list
+            of (batch, width) after the last step, and for cells that attend ``contexts``
+            (batch, T_dec, d_h) and, if asked for, ``alignments`` (batch, T_dec, T_enc).
+
+        Raises:
+            ShapeError: for axes that disagree.
+        """
+        cell = self.cell
+        axes = ("batch", "T_dec", "d_emb")
+        cell.check_call(inputs, axes, initial_state, memory, memory_mask, name=self.name)
+        if memory is not None:
+            inputs, memory_mask = tie_batch(inputs, memory), tie_batch(memory_mask, memory)
+        if initial_state is None:
+            initial_state = cell.zero_states(keras.ops.shape(inputs)[0])
+        prepared = cell.prepare(memory, memory_mask)
+        states = cell.initial_states([tie_batch(s, inputs) for s in initial_state], prepared)
+        (outputs, contexts, alignments), states = self._run(inputs, states, prepared, training)
+        result = {"outputs": outputs, "states": states}
+        if contexts is not None:
+            result["contexts"] = contexts
+            if return_alignments:
+                result["alignments"] = alignments
+        return result
+
+    def _run(self, inputs, states, prepared, training):
+        cell = self.cell
+        weights = cell.loop_weights()
+        projected = cell.project_inputs(inputs)
+        if cell.attends_after_loop(states):
+
+            def advance(projected, states):
+                return cell.advance(projected, None, states, weights, training)
+
+            outputs, states = time_loop(advance, projected, states)
+            return cell.finish(outputs, prepared, training), states
+
+        def step(projected, states):
+            outputs, states = cell.step(projected, states, prepared, weights, training)
+            return tuple(x for x in outputs if x is not None), states
+
+        outputs, states = time_loop(step, projected, states)
+        return (*outputs, None, None)[:3], states
+
+    def get_config(self):
+        return {**super().get_config(), "cell": keras.saving.serialize_keras_object(self.cell)}
+
+    @classmethod
+    def from_config(cls, config):
+        cell = keras.saving.deserialize_keras_object(config["cell"])
+        return cls(**{**config, "cell": cell})
