@@ -2,7 +2,13 @@
 
 from attention_zoo.lazy_package import lazy_package
 
-NAMES: dict[str, str] = {}
+NAMES = {
+    "LiteRTModel": "runtime",
+    "OnnxModel": "runtime",
+    "SavedModel": "runtime",
+    "export_model": "exporter",
+    "validate_directory": "exporter",
+}
 
 __getattr__, __dir__ = lazy_package(__name__, NAMES)
 __all__ = list(NAMES)

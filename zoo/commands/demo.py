@@ -1,0 +1,113 @@
+"""`attention-zoo demo`: the whole line, from an empty folder to files that answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from attention_zoo import Seq2Seq
+
+MODEL = "bahdanau_gru"
+RECIPE = "copy_short"
+SEQUENCE = "7 4 19 12 12 5 9 16"
+# manifest name of the file -> what `attention-zoo predict --file` calls it
+FILES = {"saved_model/1": "saved_model", "model.tflite": "model.tflite", "model.onnx": "model.onnx"}
+
+
+@click.command("demo", short_help="The whole line in a few minutes.")
+@click.option(
+    "-o",
+    "--output",
+    default="demo",
+    show_default=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder to write.",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--force", is_flag=True, help="Replace what an earlier demo left in OUTPUT.")
+@click.pass_context
+def command(ctx: click.Context, output: Path, seed: int, force: bool) -> None:
+    """Train a small model, measure it, export it three ways, and let every file answer.
+
+    Takes a few minutes on two cores. Everything it does is a command of its own, which it names.
+
+    \b
+    Example:
+      attention-zoo demo --output demo
+    """
+    from attention_zoo.commands import evaluate, export, train
+    from attention_zoo.export import export_model
+
+    run, exported, plot = output / "run", output / "exported", output / "alignment.png"
+    if force:
+        train.remove_run(run)
+    train.refuse_to_restart(run)
+    export.refuse_to_overwrite(exported, force)
+
+    _announce(f"train copy --model {MODEL} --recipe {RECIPE} --seed {seed} -o {run}")
+    line = ctx.obj.command_line
+    trained = train.run(MODEL, run, line, recipe=RECIPE, seed=seed)
+
+    _announce(f"evaluate {run}")
+    evaluate.show("Fresh sequences, by length", trained.accuracies, trained.task.chance)
+
+    _announce(f"export {run} -o {exported}")
+    record = export.record_of(str(run))
+    export_model(trained.model, exported, record=record, command=line, force=force)
+
+    _announce(f"predict {exported} {SEQUENCE} --file FILE --plot {plot}")
+    rows = _answer(trained.model, exported, plot)
+    _show(rows)
+    click.echo(f"The alignment of this sequence is drawn in {plot}.")
+
+
+def _announce(arguments: str) -> None:
+    click.secho(f"\n$ attention-zoo {arguments}", bold=True)
+
+
+def _answer(model: Seq2Seq, exported: Path, plot: Path) -> list[tuple[object, ...]]:
+    """Answer SEQUENCE through every file; a row of the closing table for each."""
+    import numpy as np
+
+    from attention_zoo.commands.answerer import file_answerer, open_file
+    from attention_zoo.commands.predict import answer_lines, plot_first
+    from attention_zoo.commands.sequence_ids import parse_ids, with_eos
+    from attention_zoo.commands.validate import directory_bytes, parity_cells
+    from attention_zoo.export.timing import time_predict
+    from attention_zoo.manifest import read_manifest
+
+    source = with_eos(parse_ids(SEQUENCE, "demo"))
+    expected = np.asarray(model.greedy([source])["tokens"])
+    parity = read_manifest(exported).parity["files"]
+    rows: list[tuple[object, ...]] = []
+    for file, name in FILES.items():
+        outputs = file_answerer(exported / name, None).answer([source])
+        for line in answer_lines(source, outputs, 0, as_json=False):
+            click.echo(f"{file:14} {SEQUENCE}  ->  {line}")
+        _check_same(file, outputs["tokens"][:, 0], expected)
+        tokens_equal, largest = parity_cells(list(parity[file].values()))
+        milliseconds = time_predict(open_file(exported / name), [source])
+        size = directory_bytes(exported / file)
+        rows.append((file, size, largest, tokens_equal, f"{milliseconds:.2f}"))
+    plot_first(source, outputs, plot)
+    return rows
+
+
+def _check_same(file: str, tokens: np.ndarray, expected: np.ndarray) -> None:
+    if tokens.tolist() != expected.tolist():
+        raise ValueError(f"{file} answered {tokens.tolist()}, Keras {expected.tolist()}.")
+
+
+def _show(rows: list[tuple[object, ...]]) -> None:
+    from attention_zoo.commands.table import print_table
+
+    print_table(
+        "Every file against Keras",
+        ("file", "bytes", "largest difference", "tokens equal", "ms a sequence"),
+        rows,
+    )

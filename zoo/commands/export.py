@@ -1,0 +1,129 @@
+"""`attention-zoo export`: writes files that run without this package."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+FORMATS = ("savedmodel", "tflite", "onnx")
+RECORD_FILE = "training.json"
+
+
+@click.command(
+    "export", short_help="Write SavedModel, TFLite and ONNX files, checked against Keras."
+)
+@click.argument("model")
+@click.option(
+    "--format",
+    "formats",
+    type=click.Choice(FORMATS),
+    multiple=True,
+    help="Repeat it for several.  [default: all]",
+)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder to write; it must not exist yet.",
+)
+@click.option(
+    "--max-length",
+    type=click.IntRange(1),
+    help="Tokens that the files write at most (T_dec).  [default: MODEL's]",
+)
+@click.option("--beam-width", type=click.IntRange(1), default=4, show_default=True)
+@click.option("--length-penalty", type=float, default=1.0, show_default=True)
+@click.option("--name", help="Name of the preset, for the manifest and the card.")
+@click.option("--force", is_flag=True, help="Replace OUTPUT if it exists.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    model: str,
+    formats: tuple[str, ...],
+    output: Path,
+    max_length: int | None,
+    beam_width: int,
+    length_penalty: float,
+    name: str | None,
+    force: bool,
+) -> None:
+    """Export MODEL to SavedModel, TFLite and ONNX files, and prove that they answer as Keras does.
+
+    MODEL is a preset, the folder of a run, an exported folder, or a .keras file.
+
+    \b
+    Example:
+      attention-zoo export runs/copy --format tflite --format onnx -o exported/copy
+    """
+    from attention_zoo.commands.model_source import load_source
+    from attention_zoo.export import export_model
+
+    refuse_to_overwrite(output, force)
+    export_model(
+        load_source(model),
+        output,
+        formats=formats or FORMATS,
+        max_length=max_length,
+        beam_width=beam_width,
+        length_penalty=length_penalty,
+        record=record_of(model),
+        preset_name=name,
+        command=ctx.obj.command_line,
+        force=force,
+    )
+    show(output)
+
+
+def refuse_to_overwrite(output: Path, force: bool) -> None:
+    """Raise FileExistsError if OUTPUT exists, unless `force` is to replace an earlier export.
+
+    `force` replaces the whole folder, so it takes only one that an export wrote: a slip such as
+    `-o . --force` must not cost anybody their files. Asked before any work is done.
+    """
+    from attention_zoo.manifest import MANIFEST_FILE
+
+    if not output.exists():
+        return
+    if not force:
+        raise FileExistsError(
+            f"{output} exists already. Choose another folder, or replace it with --force."
+        )
+    if not (output / MANIFEST_FILE).is_file() and (not output.is_dir() or any(output.iterdir())):
+        raise FileExistsError(
+            f"{output} is not an exported folder (it has no {MANIFEST_FILE}), and --force would "
+            "delete what is in it. Choose another folder, or empty it."
+        )
+
+
+def record_of(model: str) -> dict[str, Any] | None:
+    """What is known of the training of a MODEL argument: data, licence, metrics, seed."""
+    from attention_zoo.commands.model_source import source_folder
+    from attention_zoo.manifest import MANIFEST_FILE, read_manifest
+
+    path = source_folder(model)
+    folder = path if path.is_dir() else path.parent
+    if (folder / RECORD_FILE).is_file():
+        return json.loads((folder / RECORD_FILE).read_text(encoding="utf-8"))
+    if (folder / MANIFEST_FILE).is_file():
+        known = read_manifest(folder)
+        return {
+            **known.training,
+            "data": known.data,
+            "metrics": known.metrics,
+            "seed": known.seed,
+        }
+    return None
+
+
+def show(output: Path) -> None:
+    """Print the files of an exported folder as a table."""
+    from attention_zoo.commands.table import print_table
+    from attention_zoo.manifest import read_manifest
+
+    manifest = read_manifest(output)
+    rows = [(path, entry.bytes) for path, entry in manifest.files.items()]
+    print_table(str(output), ("file", "bytes"), rows)

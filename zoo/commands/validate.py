@@ -1,0 +1,64 @@
+"""`attention-zoo validate`: proves again that exported files answer as Keras does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from attention_zoo.export.validation import Report
+
+
+@click.command("validate", short_help="Check exported files against Keras again.")
+@click.argument("directory")
+def command(directory: str) -> None:
+    """Check the files in DIRECTORY (or of a preset): their bytes, and their answers against Keras.
+
+    Ends with exit code 2 if a file changed since it was exported, or answers otherwise.
+
+    \b
+    Examples:
+      attention-zoo validate exported/copy
+      attention-zoo validate bahdanau_gru.copy
+    """
+    from attention_zoo.commands.model_source import source_folder
+    from attention_zoo.export import validate_directory
+
+    folder = source_folder(directory)
+    show(f"{directory}: as Keras answers", validate_directory(folder))
+
+
+def show(title: str, report: Report) -> None:
+    """Print what was compared, a row for each signature of each file."""
+    from attention_zoo.commands.table import print_table
+
+    rows = [
+        (found.file, found.signature, found.rows, *parity_cells([found.summary()]))
+        for found in report.comparisons
+    ]
+    columns = ("file", "signature", "sequences", "tokens equal", "largest difference")
+    print_table(title, columns, rows)
+
+
+def parity_cells(summaries: list[dict[str, Any]]) -> tuple[str, str]:
+    """Whether tokens are equal, and the largest difference of scores and alignments, in words.
+
+    A summary is what the manifest keeps of one signature; a file has one or more.
+    """
+    ties = sum(len(summary["near_ties"]) for summary in summaries)
+    equal = all(summary["tokens_equal"] for summary in summaries)
+    words = "yes" if equal else f"{ties} near-ties" if ties else "no"
+    largest = max(
+        (value for summary in summaries for value in summary["largest_difference"].values()),
+        default=0.0,
+    )
+    return words, f"{largest:.1e}"
+
+
+def directory_bytes(path: Path) -> int:
+    """Bytes of a file, or of all files in a folder."""
+    if path.is_file():
+        return path.stat().st_size
+    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
