@@ -3,7 +3,7 @@
 import keras
 
 from attention_zoo.layers.decoder_cell import DecoderCell
-from attention_zoo.layers.run_time_checks import tie_batch
+from attention_zoo.layers.run_time_checks import tie_axes
 from attention_zoo.layers.time_loop import time_loop
 
 
@@ -71,11 +71,11 @@ class AttentionDecoder(keras.layers.Layer):
         axes = ("batch", "T_dec", "d_emb")
         cell.check_call(inputs, axes, initial_state, memory, memory_mask, name=self.name)
         if memory is not None:
-            inputs, memory_mask = tie_batch(inputs, memory), tie_batch(memory_mask, memory)
+            inputs, memory_mask = tie_axes(inputs, memory), tie_axes(memory_mask, memory, 2)
         if initial_state is None:
             initial_state = cell.zero_states(keras.ops.shape(inputs)[0])
         prepared = cell.prepare(memory, memory_mask)
-        states = cell.initial_states([tie_batch(s, inputs) for s in initial_state], prepared)
+        states = cell.initial_states([tie_axes(s, inputs) for s in initial_state], prepared)
         (outputs, contexts, alignments), states = self._run(inputs, states, prepared, training)
         result = {"outputs": outputs, "states": states}
         if contexts is not None:

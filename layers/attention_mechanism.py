@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from attention_zoo.layers.softmax import masked_softmax
-from attention_zoo.layers.run_time_checks import check_tensors, tie_batch
+from attention_zoo.layers.run_time_checks import check_tensors, tie_axes
 from attention_zoo.layers.time_loop import time_loop
 
 
@@ -116,8 +116,8 @@ class AttentionMechanism(keras.layers.Layer):
         """
         query, value, key, query_mask, mask = self._unpack(inputs, mask)
         self._check(query, value, key, query_mask, mask)
-        query, mask = tie_batch(query, value), tie_batch(mask, value)
-        keys = self.project(value if key is None else tie_batch(key, value))
+        query, mask = tie_axes(query, value), tie_axes(mask, value, 2)
+        keys = self.project(value if key is None else tie_axes(key, value, 2))
         values = self.split_values(value)
         state = self.initial_state(values, mask)
         if state and len(query.shape) == 3:

@@ -51,7 +51,9 @@ class BahdanauAttention(AttentionMechanism):
             shape=(keys[-1], self.units), initializer=glorot(self._seed(1)), name="U_a"
         )
         self.v_a = self.add_weight(
-            shape=(self.units,), initializer=vector_initializer(self.units, self._seed(2)), name="v_a"
+            shape=(self.units,),
+            initializer=vector_initializer(self.units, self._seed(2)),
+            name="v_a",
         )
         self.built = True
 
@@ -73,4 +75,3 @@ class BahdanauAttention(AttentionMechanism):
 
     def get_config(self):
         return {**super().get_config(), "units": self.units}
-

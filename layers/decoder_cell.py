@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from attention_zoo.layers.cell_step import WholeStep, cell_step
-from attention_zoo.layers.run_time_checks import check_tensors
+from attention_zoo.layers.run_time_checks import check_tensors, tie_axes
 
 
 class DecoderCell(keras.layers.Layer):
@@ -139,11 +139,22 @@ class DecoderCell(keras.layers.Layer):
             memory_mask: (batch, T_enc) bool or None.
 
         Returns:
-            (output, context or None, alignments or None), states.
+            A dict: ``output``, ``states``, and for cells that attend ``context`` (batch, d_h) and
+            ``alignments`` (batch, T_enc).
         """
         self.check_call(inputs, ("batch", "d_emb"), states, memory, memory_mask)
+        states = [tie_axes(state, inputs) for state in states]
+        if memory is not None:
+            memory, memory_mask = tie_axes(memory, inputs), tie_axes(memory_mask, memory, 2)
         prepared = self.prepare(memory, memory_mask)
-        return self.step(self.project_inputs(inputs), list(states), prepared, training=training)
+        projected = self.project_inputs(inputs)
+        (output, context, alignments), states = self.step(
+            projected, states, prepared, training=training
+        )
+        result = {"output": output, "states": states}
+        if context is not None:
+            result |= {"context": context, "alignments": alignments}
+        return result
 
     def check_call(self, inputs, axes, states, memory, memory_mask, name=None):
         """Refuse inputs whose axes disagree; ``axes`` are those of ``inputs``."""

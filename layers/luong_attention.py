@@ -70,9 +70,7 @@ class LuongAttention(AttentionMechanism):
         self._check_widths()
         glorot = keras.initializers.GlorotUniform(self.seed)
         if self.score_name == "general":
-            self.W_a = self.add_weight(
-                shape=(self.d_s, self.d_h), initializer=glorot, name="W_a"
-            )
+            self.W_a = self.add_weight(shape=(self.d_s, self.d_h), initializer=glorot, name="W_a")
         elif self.score_name == "concat":
             units = self.units or self.d_s
             self.W_a = self.add_weight(
@@ -86,7 +84,9 @@ class LuongAttention(AttentionMechanism):
 
     def _check_widths(self):
         if self.score_name == "dot" and self.d_s != self.d_h:
-            both = " (a bidirectional encoder has d_h = 2 x units)" if self.d_h == 2 * self.d_s else ""
+            both = (
+                " (a bidirectional encoder has d_h = 2 x units)" if self.d_h == 2 * self.d_s else ""
+            )
             raise ValueError(
                 f'{self.name}: score "dot" got queries of width d_s = {self.d_s} and keys of width '
                 f"d_h = {self.d_h}{both}; expected d_s = d_h. "
@@ -113,9 +113,7 @@ class LuongAttention(AttentionMechanism):
             return values
         batch, steps = ops.shape(values)[0], ops.shape(values)[1]
         width = values.shape[-1] // self.n_heads
-        return ops.transpose(
-            ops.reshape(values, (batch, steps, self.n_heads, width)), (0, 2, 1, 3)
-        )
+        return ops.transpose(ops.reshape(values, (batch, steps, self.n_heads, width)), (0, 2, 1, 3))
 
     def score(self, query, keys, state):
         one = len(query.shape) == 2

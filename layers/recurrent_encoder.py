@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from attention_zoo.layers.cell_step import cell_step
-from attention_zoo.layers.run_time_checks import check_tensors
+from attention_zoo.layers.run_time_checks import check_tensors, tie_axes
 from attention_zoo.layers.time_loop import time_loop
 
 CELLS = {"gru": keras.layers.GRUCell, "lstm": keras.layers.LSTMCell}
@@ -98,6 +98,7 @@ class RecurrentEncoder(keras.layers.Layer):
             {"d_emb": (self.d_emb, f"the weights of {self.name}")},
             at_least_one=("T_enc",),
         )
+        mask = tie_axes(mask, inputs, 2)
         memory, states = inputs, []
         for i, cells in enumerate(self.cells):
             if i > 0:

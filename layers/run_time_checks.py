@@ -55,14 +55,20 @@ def _assert_at_run_time(owner, tensors, fixed):
             )
 
 
-def tie_batch(tensor, like):
-    """``tensor`` reshaped to the batch of ``like``; fails at run time if it has another one.
+def tie_axes(tensor, like, count=1):
+    """``tensor`` reshaped to the first ``count`` axes of ``like``; fails at run time if it differs.
 
-    XLA drops assertions, and would broadcast a batch of 1: a reshape it does not drop. Nothing is
-    added where the batch is static.
+    XLA drops assertions, and would broadcast a batch or a time of 1: a reshape it does not drop.
+    Nothing is added where those axes are static.
     """
-    if tensor is None or tensor.shape[0] is not None or isinstance(tensor, keras.KerasTensor):
+    if tensor is None or isinstance(tensor, keras.KerasTensor):
         return tensor
-    batch = like.shape[0] if like.shape[0] is not None else ops.shape(like)[0]
-    rest = [s if s is not None else ops.shape(tensor)[i] for i, s in enumerate(tensor.shape)][1:]
-    return ops.reshape(tensor, (batch, *rest))
+    if None not in (*tensor.shape[:count], *like.shape[:count]):
+        return tensor
+    sizes = [_size(like, i) for i in range(count)]
+    rest = [_size(tensor, i) for i in range(count, len(tensor.shape))]
+    return ops.reshape(tensor, (*sizes, *rest))
+
+
+def _size(tensor, axis):
+    return tensor.shape[axis] if tensor.shape[axis] is not None else ops.shape(tensor)[axis]

@@ -1,0 +1,101 @@
+"""Turns what a caller hands in as `source` into a checked int32 array (batch, T_enc).
+
+An exported file checks nothing: the TFLite converter drops asserts, and an id outside the
+vocabulary reads other memory or gives zeros without a word. So the check stands here, before the
+file runs. NumPy only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from attention_zoo.layers.shapes import check_axes
+from attention_zoo.vocabulary import PAD
+
+_AXES = ("batch", "T_enc")
+_RANK_FIX = "pass one row of ids a sequence; a single sequence is [[5, 9, 2]]."
+_IDS_FIX = "turn the text into ids with the vocabulary that the model was trained with."
+
+
+def source_batch(source: Any, vocab_source: int | None, owner: str) -> np.ndarray:
+    """The checked source, int32 (batch, T_enc), rows padded with 0 to the longest.
+
+    Args:
+        source: an integer array (batch, T_enc), or a list of lists of ids of any lengths.
+        vocab_source: ids must be below it; None checks only that they fit int32.
+        owner: whose input it is, for the error.
+
+    Raises:
+        ValueError: not integers, another rank than 2, no row, no position, or an id that is
+            negative or not below `vocab_source`. The message names the tensor, what was expected,
+            what came, and the fix.
+    """
+    if isinstance(source, (list, tuple)):
+        rows = _rows(source, owner)
+        shape: tuple[int, ...] = (len(rows), max((row.size for row in rows), default=0))
+    else:
+        array = _integers(np.asarray(source), owner, "")
+        shape, rows = array.shape, list(array) if array.ndim == 2 else []
+    check_axes(
+        owner,
+        {"source": (shape, _AXES)},
+        fixes={"source": _RANK_FIX},
+        at_least_one=_AXES,
+    )
+    limit = 2**31 if vocab_source is None else vocab_source
+    batch = np.full(shape, PAD, dtype=np.int32)
+    for index, row in enumerate(rows):
+        _check_range(row, limit, owner, index)
+        batch[index, : row.size] = row
+    return batch
+
+
+def _rows(source: list | tuple, owner: str) -> list[np.ndarray]:
+    """Each row as an array of integers (length,); an empty row is one of padding."""
+    rows = []
+    for index, row in enumerate(source):
+        where = f" in row {index}"
+        try:
+            array = np.asarray(row)
+        except (ValueError, OverflowError):
+            # NumPy refuses a nested list of uneven lengths
+            raise ValueError(
+                f"{owner}: source has a nested list{where}; expected a list of lists of ids "
+                f"(batch, T_enc). Fix: {_RANK_FIX}"
+            ) from None
+        if array.shape == (0,):
+            array = array.astype(np.int32)
+        array = _integers(array, owner, where)
+        if array.ndim != 1:
+            raise ValueError(
+                f"{owner}: source has {'a number' if array.ndim == 0 else 'a nested list'}{where}; "
+                f"expected a list of lists of ids (batch, T_enc). Fix: {_RANK_FIX}"
+            )
+        rows.append(array)
+    return rows
+
+
+def _integers(array: np.ndarray, owner: str, where: str) -> np.ndarray:
+    if np.issubdtype(array.dtype, np.integer):
+        return array
+    # NumPy holds whole numbers beyond 64 bits as objects
+    kind = "text" if array.dtype.kind in "US" else str(array.dtype)
+    raise ValueError(
+        f"{owner}: source has dtype {kind}{where}; expected integers (int32). Fix: {_IDS_FIX}"
+    )
+
+
+def _check_range(row: np.ndarray, limit: int, owner: str, index: int) -> None:
+    if not row.size:
+        return
+    low, high = int(row.min()), int(row.max())
+    if low >= 0 and high < limit:
+        return
+    bad = low if low < 0 else high
+    position = int(np.flatnonzero(row == bad)[0])
+    raise ValueError(
+        f"{owner}: source has id {bad} in row {index} at position {position}; expected ids from 0 "
+        f"to {limit - 1} (vocab_source = {limit}). Fix: {_IDS_FIX}"
+    )
