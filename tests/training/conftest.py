@@ -1,0 +1,51 @@
+"""A model small enough to train in a test: it copies position by position."""
+
+from collections.abc import Callable
+
+import keras
+import pytest
+
+from attention_zoo.training import (
+    CopyTask,
+    MaskedCrossEntropy,
+    SequenceAccuracy,
+    Stage,
+    TokenAccuracy,
+)
+
+
+def _build(n_symbols: int = 5, dropout: float = 0.0, seed: int = 0) -> keras.Model:
+    keras.utils.set_random_seed(seed)
+    vocab = 4 + n_symbols
+    model = keras.Sequential(
+        [
+            keras.Input((None,), dtype="int32"),
+            keras.layers.Embedding(vocab, 7),
+            keras.layers.Dropout(dropout, seed=11),
+            keras.layers.Dense(vocab),
+        ]
+    )
+    model.compile(
+        keras.optimizers.Adam(0.01),
+        loss=MaskedCrossEntropy(),
+        metrics=[TokenAccuracy(), SequenceAccuracy()],
+    )
+    return model
+
+
+@pytest.fixture
+def build_model() -> Callable[..., keras.Model]:
+    """A function that gives a new compiled model, the same for the same arguments."""
+    return _build
+
+
+@pytest.fixture
+def copy_batches():
+    """A function (stage, start, stop) -> batches, as TrainingRun asks for them."""
+    task = CopyTask(n_symbols=5)
+
+    def batches(stage: Stage, start: int, stop: int):
+        data = task.dataset(3, 1, stage.max_length, 7, stop, buckets=stage.buckets, start=start)
+        return data.map(lambda batch: (batch["source"], batch["target"]))
+
+    return batches

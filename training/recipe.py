@@ -1,0 +1,98 @@
+"""Recipes: what is trained and how, as data that the commands, the study and the demo share."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from attention_zoo.training.stage import Stage
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Everything about training on the copy task but the name of the model and the seed.
+
+    Attributes:
+        n_symbols: alphabet of the task.
+        model: options of `create_model`, the same for every model that follows the recipe.
+        stages: the curriculum.
+        lengths: lengths that the trained model is measured at.
+        batch_size: sequences a step.
+        clip_norm: largest norm of all gradients together.
+        steps_per_round: steps between two looks at the loss.
+        n_evaluation: fresh sequences of each length.
+        jit_compile: whether XLA compiles the training step; it costs seconds a bucket and pays
+            for itself within about a hundred steps.
+    """
+
+    n_symbols: int
+    model: Mapping[str, Any]
+    stages: tuple[Stage, ...]
+    lengths: tuple[int, ...]
+    batch_size: int = 64
+    clip_norm: float = 1.0
+    steps_per_round: int = 25
+    n_evaluation: int = 200
+    jit_compile: bool = True
+
+    def identity(self) -> dict[str, Any]:
+        """The fields that decide what a run does besides its stages, for resume and manifest."""
+        fields = asdict(self)
+        for name in ("stages", "lengths", "n_evaluation"):
+            del fields[name]
+        return fields
+
+
+_MODEL = {"d_emb": 32, "units": 128, "bidirectional": False, "max_length": 96}
+
+RECIPES: dict[str, Recipe] = {
+    # Lengths to 80, minutes of training: the presets and the study.
+    "copy": Recipe(
+        n_symbols=16,
+        model=_MODEL,
+        stages=(
+            Stage({5: 1.0}, steps=300, until_loss=0.1, learning_rate=2e-3),
+            Stage({5: 1.0, 10: 3.0}, steps=300, until_loss=0.1, learning_rate=2e-3),
+            Stage({5: 1.0, 10: 1.0, 20: 3.0}, steps=300, until_loss=0.1, learning_rate=2e-3),
+            Stage({5: 1.0, 10: 1.0, 20: 1.0, 40: 4.0}, 300, until_loss=0.1, learning_rate=2e-3),
+            Stage(
+                {5: 1.0, 10: 1.0, 20: 1.0, 40: 2.0, 80: 7.0},
+                steps=800,
+                learning_rate=2e-3,
+                final_learning_rate=1e-4,
+            ),
+        ),
+        lengths=(5, 10, 20, 40, 80),
+    ),
+    # Lengths to 10, a minute of training: the demo.
+    "copy_short": Recipe(
+        n_symbols=16,
+        model={**_MODEL, "max_length": 16},
+        stages=(
+            Stage({5: 1.0}, steps=200, until_loss=0.2, learning_rate=4e-3),
+            Stage(
+                {5: 1.0, 10: 3.0},
+                steps=300,
+                until_loss=0.02,
+                learning_rate=4e-3,
+                final_learning_rate=4e-4,
+            ),
+        ),
+        lengths=(3, 5, 10),
+    ),
+}
+
+
+def get_recipe(name: str) -> Recipe:
+    """The recipe of this name.
+
+    Raises:
+        ValueError: there is none; names those there are and the nearest.
+    """
+    if name in RECIPES:
+        return RECIPES[name]
+    near = difflib.get_close_matches(name, RECIPES, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise ValueError(f"recipe: expected one of {', '.join(RECIPES)}, got {name!r}.{hint}")

@@ -1,0 +1,93 @@
+"""The Keras callback that turns the epochs of `fit` into the rounds of a run."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import keras
+
+from attention_zoo.training.checkpoint import RunState, save_checkpoint
+from attention_zoo.training.run_log import RunLog
+from attention_zoo.training.stage import Stage
+
+
+class RoundKeeper(keras.callbacks.Callback):
+    """Sets the learning rate of each step; after each round logs, saves and may end the stage.
+
+    A round is an epoch of `fit`, some steps after which the run looks at itself. The monitored
+    loss is `val_loss` where `fit` has validation data, else `loss`: where every batch is freshly
+    drawn, the mean loss of a round is itself a measurement on unseen data.
+    """
+
+    def __init__(
+        self, stages: Sequence[Stage], state: RunState, steps_per_round: int, directory: Path
+    ) -> None:
+        super().__init__()
+        self.stages = stages
+        self.state = state
+        self.steps_per_round = steps_per_round
+        self.log = RunLog(directory / "log.csv")
+        self.best_path = directory / "best.keras"
+        self.last_path = directory / "last.keras"
+        self._began = 0.0
+
+    @property
+    def stage(self) -> Stage:
+        """The stage under way."""
+        return self.stages[self.state.stage]
+
+    def on_epoch_begin(self, epoch: int, logs: dict[str, float] | None = None) -> None:
+        self._began = time.monotonic()
+
+    def on_train_batch_begin(self, batch: int, logs: dict[str, float] | None = None) -> None:
+        self.model.optimizer.learning_rate = self.stage.rate_at(self.state.stage_step + batch)
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, float] | None = None) -> None:
+        logs = dict(logs or {})
+        prefix = "val_" if "val_loss" in logs else ""
+        loss = logs[f"{prefix}loss"]
+        if not math.isfinite(loss):
+            raise FloatingPointError(
+                f"the loss became {loss} before step {self.state.step + self.steps_per_round}. "
+                f"{self.best_path.name} and {self.last_path.name} are from before. "
+                "Fix: a lower learning rate, or a smaller clip norm."
+            )
+        stage_number = self.state.stage
+        stage = self.stage
+        rate = stage.rate_at(self.state.stage_step + self.steps_per_round - 1)
+        is_best = self._advance(loss)
+        row: dict[str, Any] = {"step": self.state.step, "stage": stage_number + 1}
+        row |= {"max_length": stage.max_length, "learning_rate": rate}
+        row |= {"seconds": round(self.state.seconds, 1), **logs}
+        self.log.add(row)
+        if self._is_stage_over(stage, loss, logs.get(f"{prefix}token_accuracy")):
+            self.state.stage += 1
+            self.state.stage_step = 0
+            self.state.stale_rounds = 0
+            self.model.stop_training = True
+        if is_best:
+            save_checkpoint(self.best_path, self.model, self.state)
+        save_checkpoint(self.last_path, self.model, self.state)
+
+    def _advance(self, loss: float) -> bool:
+        """Count the round; whether it is the best so far."""
+        state = self.state
+        state.step += self.steps_per_round
+        state.stage_step += self.steps_per_round
+        state.seconds += time.monotonic() - self._began
+        is_best = state.best_stage < state.stage or loss < state.best_loss
+        if is_best:
+            state.best_stage, state.best_step, state.best_loss = state.stage, state.step, loss
+        state.stale_rounds = 0 if is_best else state.stale_rounds + 1
+        return is_best
+
+    def _is_stage_over(self, stage: Stage, loss: float, accuracy: float | None) -> bool:
+        if self.state.stage_step >= stage.steps:
+            return True
+        if stage.patience is not None and self.state.stale_rounds >= stage.patience:
+            return True
+        return stage.reached(loss, accuracy)

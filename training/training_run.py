@@ -1,0 +1,246 @@
+"""A training run: stages, checkpoints, log, resume."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import keras
+
+from attention_zoo.training.checkpoint import (
+    CheckpointError,
+    RunState,
+    load_checkpoint,
+    read_state,
+)
+from attention_zoo.training.round_keeper import RoundKeeper
+from attention_zoo.training.stage import Stage
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+# (stage, number of the first batch, number after the last batch) -> batches for model.fit
+Batches = Callable[[Stage, int, int], "tf.data.Dataset"]
+
+RECORD_FILE = "training.json"
+MODEL_FILE = "model.keras"
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """How a run ended: optimiser steps made, seconds trained, loss of the best round."""
+
+    step: int
+    seconds: float
+    best_loss: float
+    best_step: int
+    is_complete: bool
+
+
+class TrainingRun:
+    """Trains a compiled model through stages with `model.fit`, in a directory of its own.
+
+    The directory holds `last.keras` and `best.keras` (model, optimizer, position), `log.csv`, and
+    after `publish` `model.keras` and `training.json`. `best` is the round with the lowest loss of
+    the latest stage reached. Batches are numbered over the whole run, and a resumed run asks
+    for them from the number it stopped at: it ends with the weights that an unbroken one has.
+
+    Args:
+        model: a compiled model; its optimizer's learning rate is set by the stages.
+        stages: the curriculum, in order.
+        batches: gives the batches of a stage; batch i must depend on i alone.
+        directory: made if it is missing.
+        steps_per_round: steps between two looks at loss, log and checkpoints; divides the steps
+            of every stage.
+        identity: whatever decides what is trained (model options, seed); a resume with another
+            is refused. The stages are always part of it.
+        validation: batches to measure after each round; its loss then decides what is best.
+        tensorboard: write `directory/tensorboard` too.
+        resume_hint: told after Ctrl-C; how the user goes on.
+        verbose: as in `fit`: 1 for a progress bar a round, 2 for a line, 0 for silence.
+
+    Raises:
+        ValueError: no stages, steps that rounds do not divide, a model that is not compiled.
+        ImportError: `tensorboard` without the package.
+    """
+
+    def __init__(
+        self,
+        model: keras.Model,
+        stages: Sequence[Stage],
+        batches: Batches,
+        directory: str | Path,
+        *,
+        steps_per_round: int = 25,
+        identity: Mapping[str, Any] | None = None,
+        validation: Any = None,
+        tensorboard: bool = False,
+        resume_hint: str = "call train(resume=True) on a run with the same arguments",
+        verbose: int = 1,
+    ) -> None:
+        _check_arguments(model, stages, steps_per_round)
+        if tensorboard and importlib.util.find_spec("tensorboard") is None:
+            raise ImportError(
+                "TrainingRun: tensorboard=True needs the package tensorboard, which is not "
+                'installed. Fix: pip install "attention-zoo[tensorboard]".'
+            )
+        self.model = model
+        self.stages = tuple(stages)
+        self.batches = batches
+        self.directory = Path(directory)
+        self.steps_per_round = steps_per_round
+        self.identity = _as_json({**(identity or {}), "stages": [s.to_dict() for s in stages]})
+        self.validation = validation
+        self.tensorboard = tensorboard
+        self.resume_hint = resume_hint
+        self.verbose = verbose
+
+    def train(self, resume: bool = False) -> TrainingResult:
+        """Train to the end of the last stage, then load the best weights into the model.
+
+        Ctrl-C ends it early, without an exception: the best weights so far are loaded,
+        `is_complete` is false, and what to do to go on is printed.
+
+        Raises:
+            FileExistsError: the directory holds a run and `resume` is false.
+            CheckpointError: `resume` without a checkpoint, or with one of another run.
+            FloatingPointError: the loss became infinite or NaN.
+        """
+        keeper = RoundKeeper(self.stages, self._start(resume), self.steps_per_round, self.directory)
+        try:
+            while keeper.state.stage < len(self.stages):
+                self._fit_stage(keeper)
+        except KeyboardInterrupt:
+            self._tell_how_to_resume(keeper)
+        if keeper.best_path.exists():
+            load_checkpoint(keeper.best_path, self.model)
+        state = keeper.state
+        return TrainingResult(
+            state.step,
+            state.seconds,
+            state.best_loss,
+            state.best_step,
+            is_complete=state.stage == len(self.stages),
+        )
+
+    def publish(
+        self,
+        result: TrainingResult,
+        metrics: Mapping[str, Any],
+        task: Mapping[str, Any],
+        seed: int,
+        command: str | None = None,
+    ) -> Path:
+        """Write `model.keras` and `training.json`, what an export puts in the manifest.
+
+        `task` says what was learned: task, data, licence. Returns the path of the model.
+        """
+        record = {
+            **task,
+            "metrics": dict(metrics),
+            "seed": seed,
+            "command": command,
+            "steps": result.step,
+            "seconds": round(result.seconds, 1),
+            "best_loss": result.best_loss,
+            "best_step": result.best_step,
+            "versions": {name: version(name) for name in ("attention-zoo", "tensorflow", "keras")},
+            "run": self.identity,
+        }
+        path = self.directory / MODEL_FILE
+        beside = self.directory / "model.partial.keras"
+        self.model.save(beside)
+        os.replace(beside, path)
+        beside = self.directory / "training.partial"
+        beside.write_text(json.dumps(record, indent=2) + "\n")
+        os.replace(beside, self.directory / RECORD_FILE)
+        return path
+
+    def _start(self, resume: bool) -> RunState:
+        """The state to begin with, and the model in that state."""
+        last = self.directory / "last.keras"
+        if not resume:
+            if last.exists():
+                raise FileExistsError(
+                    f"{self.directory} already holds a run. Fix: resume it, or choose a directory "
+                    "that does not exist."
+                )
+            self.directory.mkdir(parents=True, exist_ok=True)
+            return RunState(identity=self.identity)
+        _check_identity(last, read_state(last).identity, self.identity)
+        state = load_checkpoint(last, self.model)
+        RoundKeeper(self.stages, state, self.steps_per_round, self.directory).log.cut_after(
+            state.step
+        )
+        return state
+
+    def _fit_stage(self, keeper: RoundKeeper) -> None:
+        state, stage = keeper.state, keeper.stage
+        if self.verbose:
+            print(
+                f"Stage {state.stage + 1} of {len(self.stages)}: lengths to {stage.max_length}, "
+                f"at most {stage.steps} steps",
+                flush=True,
+            )
+        callbacks: list[keras.callbacks.Callback] = [keeper]
+        if self.tensorboard:
+            folder = str(self.directory / "tensorboard" / f"stage_{state.stage + 1}")
+            callbacks.append(keras.callbacks.TensorBoard(folder, write_graph=False))
+        remaining = stage.steps - state.stage_step
+        self.model.fit(
+            self.batches(stage, state.step, state.step + remaining),
+            initial_epoch=state.stage_step // self.steps_per_round,
+            epochs=stage.steps // self.steps_per_round,
+            steps_per_epoch=self.steps_per_round,
+            validation_data=self.validation,
+            shuffle=False,  # the batches come in the order that a resume relies on
+            callbacks=callbacks,
+            verbose=self.verbose,
+        )
+
+    def _tell_how_to_resume(self, keeper: RoundKeeper) -> None:
+        state = keeper.state
+        kept = (
+            f"best so far: loss {state.best_loss:.4g} at step {state.best_step}, kept in "
+            f"{keeper.best_path}."
+            if keeper.best_path.exists()
+            else "nothing was saved yet."
+        )
+        print(f"\nStopped after step {state.step}; {kept} To go on: {self.resume_hint}", flush=True)
+
+
+def _check_arguments(model: keras.Model, stages: Sequence[Stage], steps_per_round: int) -> None:
+    if not stages:
+        raise ValueError("TrainingRun: stages must hold at least one Stage, got none.")
+    for number, stage in enumerate(stages, start=1):
+        if stage.steps % steps_per_round:
+            raise ValueError(
+                f"TrainingRun: the steps of stage {number}, {stage.steps}, must be a multiple of "
+                f"steps_per_round, {steps_per_round}. Fix: "
+                f"{stage.steps + -stage.steps % steps_per_round} steps."
+            )
+    if not getattr(model, "compiled", False):
+        raise ValueError(
+            "TrainingRun: the model must be compiled, got one that is not. "
+            "Fix: model.compile(optimizer, loss=MaskedCrossEntropy()) first."
+        )
+
+
+def _as_json(value: dict[str, Any]) -> dict[str, Any]:
+    """`value` as it comes back from a file, so that it can be compared with one that did."""
+    return json.loads(json.dumps(value))
+
+
+def _check_identity(path: Path, saved: dict[str, Any], wanted: dict[str, Any]) -> None:
+    for name in sorted({*saved, *wanted}):
+        if saved.get(name) != wanted.get(name):
+            raise CheckpointError(
+                f"{path}: the run was started with {name} = {saved.get(name)!r}, resumed with "
+                f"{wanted.get(name)!r}. Fix: resume with the same options, or start a new run."
+            )
