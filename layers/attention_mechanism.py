@@ -3,8 +3,8 @@
 import keras
 from keras import ops
 
-from attention_zoo.layers.softmax import masked_softmax
 from attention_zoo.layers.run_time_checks import check_tensors, tie_axes
+from attention_zoo.layers.softmax import masked_softmax
 from attention_zoo.layers.time_loop import time_loop
 
 
