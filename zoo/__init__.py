@@ -5,6 +5,7 @@ first used.
 """
 
 from attention_zoo.lazy_package import lazy_package
+from attention_zoo.registration import register_with_keras
 
 NAMES = {
     "ModelConfig": "model_config",
@@ -20,3 +21,5 @@ __getattr__, __dir__ = lazy_package(
     __name__, NAMES, ("export", "layers", "saved_models", "training")
 )
 __all__ = list(NAMES)
+
+register_with_keras()

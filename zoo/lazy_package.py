@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
+from attention_zoo.registration import register_with_keras
+
 ROOT = "attention_zoo"
 
 
@@ -59,6 +61,7 @@ def lazy_package(
             value = getattr(import_module(f"{package}.{names[name]}"), name)
             # the next access finds it without coming here
             setattr(sys.modules[package], name, value)
+            register_with_keras()
             return value
         if name in subpackages:
             return import_module(f"{package}.{name}")

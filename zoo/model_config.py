@@ -125,14 +125,17 @@ class ModelConfig:
                 f"({self.vocab_target}) differ",
                 'tied_embeddings="target", or one vocabulary for both sides',
             )
-        if self.tied_embeddings != "none" and self.attention == "none":
-            if self.width_of_state != self.d_emb:
-                self._refuse(
-                    "tied_embeddings",
-                    f'"none" where d_s ({self.width_of_state}) and d_emb ({self.d_emb}) differ and '
-                    "no readout stands between state and output layer",
-                    f"d_s={self.d_emb}",
-                )
+        self._check_tied_baseline()
+
+    def _check_tied_baseline(self):
+        baseline = self.attention == "none" and self.tied_embeddings != "none"
+        if baseline and self.width_of_state != self.d_emb:
+            self._refuse(
+                "tied_embeddings",
+                f'"none" where d_s ({self.width_of_state}) and d_emb ({self.d_emb}) differ and no '
+                "readout stands between state and output layer",
+                f"d_s={self.d_emb}",
+            )
 
     def _refuse(self, name, expected, fix):
         raise ValueError(

@@ -6,14 +6,10 @@ from keras import ops
 
 from attention_zoo.beam import beam_decode, check_beam
 from attention_zoo.bridge import Bridge
+from attention_zoo.decoder_parts import decoder_cell, kind_of_bridge
 from attention_zoo.greedy import greedy_decode
 from attention_zoo.layers.attention_decoder import AttentionDecoder
-from attention_zoo.layers.bahdanau_attention import BahdanauAttention
-from attention_zoo.layers.bahdanau_cell import BahdanauCell
-from attention_zoo.layers.luong_attention import LuongAttention
-from attention_zoo.layers.luong_cell import LuongCell
-from attention_zoo.layers.plain_cell import PlainCell
-from attention_zoo.layers.recurrent_encoder import CELLS, RecurrentEncoder
+from attention_zoo.layers.recurrent_encoder import RecurrentEncoder
 from attention_zoo.layers.run_time_checks import check_tensors
 from attention_zoo.model_config import ModelConfig
 from attention_zoo.output_layer import OutputLayer
@@ -74,9 +70,9 @@ class Seq2Seq(keras.Model):
             name="encoder",
         )
         self.bridge = Bridge(
-            config.width_of_state, config.decoder_layers, _kind_of_bridge(config), dtype=dtype
+            config.width_of_state, config.decoder_layers, kind_of_bridge(config), dtype=dtype
         )
-        self.decoder = AttentionDecoder(_decoder_cell(config, dtype), dtype=dtype, name="decoder")
+        self.decoder = AttentionDecoder(decoder_cell(config, dtype), dtype=dtype, name="decoder")
         if config.attention == "bahdanau":
             self.readout = keras.layers.Dense(config.d_emb, "tanh", dtype=dtype, name="readout")
         tied = config.tied_embeddings != "none"
@@ -311,31 +307,6 @@ class Seq2Seq(keras.Model):
     @classmethod
     def from_config(cls, config, custom_objects=None):
         return cls(**config)
-
-
-def _kind_of_bridge(config):
-    if config.attention == "bahdanau":
-        return "backward" if config.bidirectional else "project"
-    return "copy" if config.d_h == config.width_of_state else "project"
-
-
-def _decoder_cell(config, dtype):
-    d_s = config.width_of_state
-    cells = [CELLS[config.cell](d_s, dtype=dtype) for _ in range(config.decoder_layers)]
-    cell = cells[0] if len(cells) == 1 else keras.layers.StackedRNNCells(cells, dtype=dtype)
-    if config.attention == "none":
-        return PlainCell(cell, dtype=dtype)
-    d_attn = config.d_attn or d_s
-    if config.attention == "bahdanau":
-        return BahdanauCell(cell, BahdanauAttention(d_attn, dtype=dtype), dtype=dtype)
-    mechanism = LuongAttention(
-        config.score,
-        units=d_attn if config.score == "concat" else None,
-        n_heads=config.n_heads,
-        dtype=dtype,
-    )
-    units = config.d_emb if config.tied_embeddings != "none" else d_s
-    return LuongCell(cell, mechanism, units, config.input_feeding, dtype=dtype)
 
 
 def _shift(target):
