@@ -41,23 +41,23 @@ def beam_decode(model, source, max_length, beam_width=4, length_penalty=1.0, n_b
         logits, alignment, states = model.decode_step(
             tf.reshape(token, (-1,)), states, prepared, weights
         )
-        next_log_p = tf.reshape(tf.nn.log_softmax(logits) + forbidden, (-1, k, vocab))
+        next_log_p = tf.reshape(tf.nn.log_softmax(logits) + forbidden, (batch, k, vocab))
         next_log_p = tf.where(tf.expand_dims(finished, -1), only_pad, next_log_p)
         total = tf.expand_dims(log_p, -1) + next_log_p  # (batch, k, vocab)
         length = count_tokens(tokens) + tf.cast(tf.logical_not(finished), tf.int32)
         rank = total / tf.expand_dims(_penalty(length, length_penalty), -1)
-        ranks, index = tf.math.top_k(tf.reshape(rank, (-1, k * vocab)), k)  # (batch, k)
-        log_p = tf.gather(tf.reshape(total, (-1, k * vocab)), index, batch_dims=1)
+        ranks, index = tf.math.top_k(tf.reshape(rank, (batch, k * vocab)), k)  # (batch, k)
+        log_p = tf.gather(tf.reshape(total, (batch, k * vocab)), index, batch_dims=1)
         parent, token = index // vocab, index % vocab
         alive = tf.logical_not(tf.gather(finished, parent, batch_dims=1))
-        here = tf.one_hot(t, max_length, dtype=tf.int32)  # (T_dec,)
+        here = tf.cast(tf.equal(tf.range(max_length), t), tf.int32)  # (T_dec,)
         tokens = tf.gather(tokens, parent, batch_dims=1) + tf.expand_dims(token, -1) * here
-        alignment = tf.gather(tf.reshape(alignment, (-1, k, steps)), parent, batch_dims=1)
+        alignment = tf.gather(tf.reshape(alignment, (batch, k, steps)), parent, batch_dims=1)
         alignment *= tf.expand_dims(tf.cast(alive, tf.float32), -1)
         column = tf.expand_dims(tf.cast(here, tf.float32), -1)  # (T_dec, 1)
         alignments = tf.gather(alignments, parent, batch_dims=1)
         alignments += tf.expand_dims(alignment, 2) * column
-        states = [_follow(state, parent, k) for state in states]
+        states = [_follow(state, parent, batch, k) for state in states]
         finished = tf.logical_or(tf.logical_not(alive), tf.equal(token, EOS))
         return t + 1, token, finished, states, log_p, ranks, tokens, alignments
 
@@ -106,13 +106,13 @@ def _repeat(x, k):
     return tf.reshape(tiled, [batch * k if batch is not None else -1, *rest])
 
 
-def _follow(state, parent, k):
+def _follow(state, parent, batch, k):
     """Rows of a state (batch * k, width) in the order of the beams that go on."""
     shape = state.shape
     width = shape[1:]
     if any(size is None for size in width):
         width = [s if s is not None else tf.shape(state)[i + 1] for i, s in enumerate(width)]
-    chosen = tf.gather(tf.reshape(state, [-1, k, *width]), parent, batch_dims=1)
+    chosen = tf.gather(tf.reshape(state, [batch, k, *width]), parent, batch_dims=1)
     chosen = tf.reshape(chosen, [-1, *width])
     chosen.set_shape(shape)
     return chosen

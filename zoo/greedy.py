@@ -13,7 +13,7 @@ def greedy_decode(model, source, max_length):
 
     pad and bos are never written. The results stand in tensors of a fixed T_dec that each step
     fills at its place by a one-hot mask: a TensorArray, or a shape that depends on when the loop
-    ends, does not survive every converter.
+    ends, does not survive every converter (nor does tf.one_hot of a scalar survive tf2onnx).
 
     Args:
         model: a `Seq2Seq`.
@@ -38,7 +38,7 @@ def greedy_decode(model, source, max_length):
         alive = tf.logical_not(finished)
         token = tf.where(alive, tf.argmax(log_p, axis=-1, output_type=tf.int32), PAD)
         scores += tf.where(alive, tf.reduce_max(log_p, axis=-1), 0.0)
-        here = tf.one_hot(t, max_length, dtype=tf.int32)  # (T_dec,)
+        here = tf.cast(tf.equal(tf.range(max_length), t), tf.int32)  # (T_dec,)
         tokens += tf.expand_dims(token, 1) * here
         alignment *= tf.expand_dims(tf.cast(alive, tf.float32), 1)
         column = tf.expand_dims(tf.cast(here, tf.float32), 1)  # (T_dec, 1)
