@@ -15,6 +15,8 @@ from typing import Any
 
 import click
 
+from attention_zoo.commands.quiet_import import LOG_LEVEL, SILENT
+
 COMMANDS = {
     "list": "list_models",
     "train": "train",
@@ -108,7 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     `--debug`); 130 interrupted. Errors in the project itself keep their traceback.
     """
     # before anything imports TensorFlow, which reads these once
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    os.environ.setdefault(LOG_LEVEL, SILENT)
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
     typed = sys.argv[1:] if arguments is None else arguments
     session = Session(shlex.join(["attention-zoo", *typed]))
@@ -140,7 +142,3 @@ def _user_errors() -> tuple[type[Exception], ...]:
 
     # FloatingPointError: a loss that became infinite
     return (ValueError, OSError, FloatingPointError, ExportError)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from attention_zoo.commands.quiet_import import import_tensorflow
+
 Outputs = dict[str, np.ndarray]
 
 
@@ -82,15 +84,12 @@ def open_file(path: Path) -> Any:
     """The runtime object of an exported file: OnnxModel, LiteRTModel or SavedModel."""
     from attention_zoo.export.runtime import LiteRTModel, OnnxModel, SavedModel
 
-    if not path.exists():
-        raise FileNotFoundError(
-            f"{path}: no such file. Expected a file that `attention-zoo export` wrote."
-        )
     if path.suffix == ".onnx":
         return OnnxModel(path)
     if path.suffix == ".tflite":
         return LiteRTModel(path)
     if path.is_dir():
+        import_tensorflow()
         # the folder of the SavedModel, or the one above that holds its versions
         return SavedModel(path.parent if path.name == "saved_model" else path)
     raise ValueError(

@@ -30,8 +30,7 @@ FILES = {"saved_model/1": "saved_model", "model.tflite": "model.tflite", "model.
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--force", is_flag=True, help="Replace what an earlier demo left in OUTPUT.")
-@click.pass_context
-def command(ctx: click.Context, output: Path, seed: int, force: bool) -> None:
+def command(output: Path, seed: int, force: bool) -> None:
     """Train a small model, measure it, export it three ways, and let every file answer.
 
     Takes a few minutes on two cores. Everything it does is a command of its own, which it names.
@@ -41,7 +40,6 @@ def command(ctx: click.Context, output: Path, seed: int, force: bool) -> None:
       attention-zoo demo --output demo
     """
     from attention_zoo.commands import evaluate, export, train
-    from attention_zoo.export import export_model
 
     run, exported, plot = output / "run", output / "exported", output / "alignment.png"
     if force:
@@ -49,25 +47,31 @@ def command(ctx: click.Context, output: Path, seed: int, force: bool) -> None:
     train.refuse_to_restart(run)
     export.refuse_to_overwrite(exported, force)
 
-    _announce(f"train copy --model {MODEL} --recipe {RECIPE} --seed {seed} -o {run}")
-    line = ctx.obj.command_line
-    trained = train.run(MODEL, run, line, recipe=RECIPE, seed=seed)
+    line = f"train copy --model {MODEL} --recipe {RECIPE} --seed {seed} -o {run}"
+    trained = train.run(
+        MODEL, run, _announce(line), recipe=RECIPE, seed=seed, verbose=train.progress()
+    )
 
     _announce(f"evaluate {run}")
     evaluate.show("Fresh sequences, by length", trained.accuracies, trained.task.chance)
 
-    _announce(f"export {run} -o {exported}")
+    line = _announce(f"export {run} -o {exported}")
+    from attention_zoo.export import export_model  # imports TensorFlow
+
     record = export.record_of(str(run))
     export_model(trained.model, exported, record=record, command=line, force=force)
+    click.echo("Every file was run by its own runtime and compared with Keras.")
 
     _announce(f"predict {exported} {SEQUENCE} --file FILE --plot {plot}")
-    rows = _answer(trained.model, exported, plot)
-    _show(rows)
+    _show(_answer(trained.model, exported, plot))
     click.echo(f"The alignment of this sequence is drawn in {plot}.")
 
 
-def _announce(arguments: str) -> None:
-    click.secho(f"\n$ attention-zoo {arguments}", bold=True)
+def _announce(arguments: str) -> str:
+    """Show the command that would do alone what comes next, and return it."""
+    line = f"attention-zoo {arguments}"
+    click.secho(f"\n$ {line}", bold=True)
+    return line
 
 
 def _answer(model: Seq2Seq, exported: Path, plot: Path) -> list[tuple[object, ...]]:

@@ -60,11 +60,14 @@ def command(
       attention-zoo export runs/copy --format tflite --format onnx -o exported/copy
     """
     from attention_zoo.commands.model_source import load_source
-    from attention_zoo.export import export_model
 
     refuse_to_overwrite(output, force)
+    loaded = load_source(model)
+    # imports TensorFlow, so only once the model was found
+    from attention_zoo.export import export_model
+
     export_model(
-        load_source(model),
+        loaded,
         output,
         formats=formats or FORMATS,
         max_length=max_length,

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from attention_zoo.commands.quiet_import import import_tensorflow
 
 if TYPE_CHECKING:
     from attention_zoo import Seq2Seq
@@ -25,6 +28,7 @@ def load_source(source: str) -> Seq2Seq:
     from attention_zoo import list_presets, load_pretrained
 
     if source in list_presets():
+        import_tensorflow()
         return load_pretrained(source)
     path = Path(source)
     if path.is_dir():
@@ -53,6 +57,7 @@ def _load_folder(folder: Path) -> Seq2Seq:
     if (folder / MANIFEST_FILE).is_file():
         from attention_zoo.presets import load_folder
 
+        import_tensorflow()
         return load_folder(folder)
     raise ValueError(
         f"{str(folder)!r}: expected {RUN_FILE} (a finished training run) or {MANIFEST_FILE} "
@@ -61,17 +66,16 @@ def _load_folder(folder: Path) -> Seq2Seq:
 
 
 def _load_file(path: Path) -> Seq2Seq:
-    import zipfile
-
-    import keras
-
-    from attention_zoo import Seq2Seq
-
     if path.suffix != ".keras" or not zipfile.is_zipfile(path):
         raise ValueError(
             f"{str(path)!r}: expected a model saved as .keras, and this is no such file. "
             f"MODEL is {KINDS}."
         )
+    import_tensorflow()
+    import keras
+
+    from attention_zoo import Seq2Seq
+
     model = keras.saving.load_model(path, compile=False)
     if not isinstance(model, Seq2Seq):
         raise ValueError(

@@ -71,7 +71,9 @@ def command(
     # a mistake in the ids is told before a model is loaded
     first = next(sequences, None)
     if first is None:
-        return
+        raise ValueError(
+            "no sequence to answer: expected ids behind MODEL, or lines of ids on standard input."
+        )
     answerer = _answerer(model, file, beam)
     for batch in _batches(itertools.chain([first], sequences)):
         outputs = answerer.answer(batch)
@@ -125,6 +127,8 @@ def _sequences(ids: tuple[str, ...], eos: bool) -> Iterator[list[int]]:
     if ids:
         texts: Iterable[tuple[str, str]] = [("IDS", " ".join(ids))]
     else:
+        if sys.stdin.isatty():
+            click.echo("Sequences of ids, one a line; Ctrl-D ends.", err=True)
         lines = enumerate(sys.stdin, start=1)
         texts = ((f"line {number}", line) for number, line in lines if line.strip())
     for origin, text in texts:
@@ -145,5 +149,11 @@ def _answerer(model: str, file: str | None, beam: BeamOptions | None) -> Answere
 
     if file is None:
         return keras_answerer(model, beam)
-    inside = source_folder(model) / file
-    return file_answerer(inside if inside.exists() else Path(file), beam)
+    places = (source_folder(model) / file, Path(file))
+    found = [place for place in places if place.exists()]
+    if not found:
+        raise FileNotFoundError(
+            f"no such file: neither {places[0]} nor {places[1]}. `attention-zoo export` writes "
+            "model.onnx, model.tflite and saved_model."
+        )
+    return file_answerer(found[0], beam)

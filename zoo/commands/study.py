@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from attention_zoo.cli import InterruptedWork
+from attention_zoo.commands.quiet_import import import_tensorflow
+from attention_zoo.commands.train import progress
 
 if TYPE_CHECKING:
     from attention_zoo.training.copy_length_study import StudyResult
@@ -45,17 +47,18 @@ def copy_length(ctx: click.Context, output: Path, seeds: int, recipe: str, resum
     Example:
       attention-zoo study copy-length -o runs/copy_length --seeds 3
     """
-    from attention_zoo.training import run_copy_length_study
-
     if not resume and output.exists() and any(output.iterdir()):
         raise FileExistsError(
             f"{output} holds something already. Go on with a study by --resume, or choose another "
             "folder."
         )
+    import_tensorflow()
+    from attention_zoo.training import run_copy_length_study
+
     line = ctx.obj.command_line
     try:
         study = run_copy_length_study(
-            output, seeds=seeds, recipe=recipe, resume=resume, command=line
+            output, seeds=seeds, recipe=recipe, resume=resume, command=line, verbose=progress()
         )
     except KeyboardInterrupt:
         go_on = line if resume else f"{line} --resume"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from attention_zoo.cli import InterruptedWork
+from attention_zoo.commands.quiet_import import import_tensorflow
 
 if TYPE_CHECKING:
     from attention_zoo.training.copy_training import CopyTraining
@@ -110,7 +112,7 @@ def train_on_copies(
         overrides=dict(settings),
         resume=resume,
         tensorboard=tensorboard,
-        verbose=0 if quiet else 1,
+        verbose=0 if quiet else progress(),
     )
     evaluate.show(f"{model}: fresh sequences", trained.accuracies, trained.task.chance)
     click.echo(f"Trained {trained.result.step} steps in {trained.result.seconds:.0f} s: {output}")
@@ -121,10 +123,11 @@ def run(model: str, output: Path, command_line: str, **options: Any) -> CopyTrai
 
     Raises FileExistsError if OUTPUT holds a run and `options` do not say `resume`.
     """
-    from attention_zoo.training.copy_training import train_copy
-
     if not options.get("resume"):
         refuse_to_restart(output)
+    import_tensorflow()
+    from attention_zoo.training import train_copy
+
     go_on = command_line if "--resume" in command_line.split() else f"{command_line} --resume"
     try:
         trained = train_copy(model, output, command=command_line, resume_hint=go_on, **options)
@@ -136,6 +139,11 @@ def run(model: str, output: Path, command_line: str, **options: Any) -> CopyTrai
         # the run has said already what it kept, and how to go on
         raise click.exceptions.Exit(130)
     return trained
+
+
+def progress() -> int:
+    """How `fit` tells of its progress: a bar on a terminal, a line a round in a log file."""
+    return 1 if sys.stdout.isatty() else 2
 
 
 def refuse_to_restart(output: Path) -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from attention_zoo.commands.quiet_import import import_tensorflow
+
 if TYPE_CHECKING:
     from attention_zoo.export.validation import Report
 
@@ -24,9 +26,13 @@ def command(directory: str) -> None:
       attention-zoo validate bahdanau_gru.copy
     """
     from attention_zoo.commands.model_source import source_folder
-    from attention_zoo.export import validate_directory
+    from attention_zoo.manifest import read_manifest
 
     folder = source_folder(directory)
+    read_manifest(folder)  # a folder that was never exported is told before TensorFlow loads
+    import_tensorflow()
+    from attention_zoo.export import validate_directory
+
     show(f"{directory}: as Keras answers", validate_directory(folder))
 
 
