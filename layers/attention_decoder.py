@@ -2,6 +2,7 @@
 
 import keras
 
+from attention_zoo.layers.cell_dropout import held_dropout
 from attention_zoo.layers.decoder_cell import DecoderCell
 from attention_zoo.layers.run_time_checks import tie_axes
 from attention_zoo.layers.time_loop import time_loop
@@ -76,7 +77,8 @@ class AttentionDecoder(keras.layers.Layer):
             initial_state = cell.zero_states(keras.ops.shape(inputs)[0])
         prepared = cell.prepare(memory, memory_mask)
         states = cell.initial_states([tie_axes(s, inputs) for s in initial_state], prepared)
-        (outputs, contexts, alignments), states = self._run(inputs, states, prepared, training)
+        with held_dropout(cell.cells, keras.ops.shape(inputs)[0], training):
+            (outputs, contexts, alignments), states = self._run(inputs, states, prepared, training)
         result = {"outputs": outputs, "states": states}
         if contexts is not None:
             result["contexts"] = contexts

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from attention_zoo.layers.cell_dropout import held_dropout
 from attention_zoo.layers.cell_step import WholeStep, cell_step
 from attention_zoo.layers.run_time_checks import check_tensors, tie_axes
 
@@ -43,6 +44,11 @@ class DecoderCell(keras.layers.Layer):
     def state_size(self):
         """Widths of the inner cell's states, flat."""
         return keras.tree.flatten([c.state_size for c in self.cells])
+
+    @property
+    def own_widths(self):
+        """Widths of the states that the order itself adds, after those of the inner cell."""
+        return []
 
     @property
     def d_s(self):
@@ -148,9 +154,10 @@ class DecoderCell(keras.layers.Layer):
             memory, memory_mask = tie_axes(memory, inputs), tie_axes(memory_mask, memory, 2)
         prepared = self.prepare(memory, memory_mask)
         projected = self.project_inputs(inputs)
-        (output, context, alignments), states = self.step(
-            projected, states, prepared, training=training
-        )
+        with held_dropout(self.cells, ops.shape(inputs)[0], training):
+            (output, context, alignments), states = self.step(
+                projected, states, prepared, training=training
+            )
         result = {"output": output, "states": states}
         if context is not None:
             result |= {"context": context, "alignments": alignments}
@@ -164,12 +171,13 @@ class DecoderCell(keras.layers.Layer):
             "memory_mask": (memory_mask, ("batch", "T_enc")),
         }
         fixed = {"d_emb": (self.d_emb, f"the kernel of {self.cell.name}"), **self.fixed_axes()}
-        sizes = self.state_size
         if states is not None:
-            if len(states) < len(sizes):
+            sequence = "T_dec" in axes  # begins with the states of the inner cell alone
+            sizes = self.state_size + ([] if sequence else self.own_widths)
+            if len(states) < len(sizes) or (sequence and len(states) > len(sizes)):
                 raise ValueError(
-                    f"{self.name}: states has {len(states)} tensors; expected {len(sizes)} of "
-                    f"widths {sizes}. Fix: pass one tensor (batch, width) for each."
+                    f"{name or self.name}: states has {len(states)} tensors; expected {len(sizes)} "
+                    f"of widths {sizes}. Fix: pass one tensor (batch, width) for each."
                 )
             for i, (state, size) in enumerate(zip(states, sizes, strict=False)):
                 tensors[f"states[{i}]"] = (state, ("batch", f"width of states[{i}]"))

@@ -38,6 +38,10 @@ class LuongCell(AttentionCell):
     def output_width(self):
         return self.units or self.d_s
 
+    @property
+    def own_widths(self):
+        return [self.output_width] if self.input_feeding else []
+
     def extra_width(self, memory_shape):
         return self.output_width if self.input_feeding else 0
 

@@ -42,6 +42,11 @@ class RecurrentEncoder(keras.layers.Layer):
                     f"RecurrentEncoder: {name} is {value!r}; expected a whole number of at least "
                     f"1. Fix: {name}=1 is the least."
                 )
+        if not 0.0 <= dropout < 1.0:
+            raise ValueError(
+                f"RecurrentEncoder: dropout is {dropout!r}; expected a number in [0, 1). "
+                "Fix: dropout=0 switches it off."
+            )
         self.units = units
         self.cell = cell
         self.n_layers = n_layers
@@ -57,7 +62,9 @@ class RecurrentEncoder(keras.layers.Layer):
             for i in range(n_layers)
         ]
         self.dropouts = [
-            keras.layers.Dropout(dropout, seed=None if seed is None else seed + i)
+            keras.layers.Dropout(
+                dropout, seed=None if seed is None else seed + i, dtype=self.dtype_policy
+            )
             for i in range(n_layers - 1)
         ]
         self.supports_masking = True
