@@ -239,8 +239,13 @@ CASES = [*_mechanism_cases(), *_decoder_cases(), *_encoder_cases()]
 def pytest_generate_tests(metafunc):
     if "case" in metafunc.fixturenames:
         metafunc.parametrize("case", CASES, ids=[case.name for case in CASES])
-    if "mechanism_name" in metafunc.fixturenames:
-        metafunc.parametrize("mechanism_name", mechanisms())
+    if "mechanism" in metafunc.fixturenames:
+        # (how to make it, the sizes it is made for), and its name where a test asks for that
+        values = {name: (make, SIZES | sizes) for name, (make, sizes) in mechanisms().items()}
+        if "mechanism_name" in metafunc.fixturenames:
+            metafunc.parametrize(("mechanism_name", "mechanism"), list(values.items()), ids=values)
+        else:
+            metafunc.parametrize("mechanism", list(values.values()), ids=values)
 
 
 @pytest.fixture
@@ -253,11 +258,9 @@ def sizes():
     return dict(SIZES)
 
 
-@pytest.fixture
-def mechanism(mechanism_name):
-    """(how to make the mechanism named mechanism_name, its sizes)."""
-    make, sizes = mechanisms()[mechanism_name]
-    return make, SIZES | sizes
+@pytest.fixture(autouse=True)
+def _same_weights_in_every_run():
+    keras.utils.set_random_seed(7)
 
 
 @pytest.fixture
@@ -285,3 +288,8 @@ def _numpy_attention(layer, query, values, keys=None):
         contexts = [a @ v for a, v in zip(per_head, np.split(values, heads, axis=1), strict=True)]
         return np.concatenate(contexts), np.stack(per_head) if heads > 1 else per_head[0]
     return weights @ values, weights
+
+
+@pytest.fixture
+def make_decoder_cell():
+    return decoder_cell
