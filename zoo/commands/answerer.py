@@ -37,18 +37,16 @@ class Answerer:
 def keras_answerer(source: str, beam: BeamOptions | None) -> Answerer:
     """Answers through Keras. `source` is a MODEL argument; `beam` None means greedy."""
     from attention_zoo.commands.model_source import load_source
-    from attention_zoo.source_batch import source_batch
 
     model = load_source(source)
 
     def answer(sequences: list[list[int]]) -> Outputs:
-        batch = source_batch(sequences, model.config.vocab_source, source)
         if beam is None:
-            return _with_beam_axis(model.greedy(batch))
+            return _with_beam_axis(model.greedy(sequences))
         given = {"beam_width": beam.width, "length_penalty": beam.length_penalty}
         options = {name: value for name, value in given.items() if value is not None}
-        found = model.beam_search(batch, n_best=beam.n_best, **options)
-        return {name: np.asarray(value) for name, value in found.items()}
+        found: Outputs = model.beam_search(sequences, n_best=beam.n_best, **options)
+        return found
 
     return Answerer(f"{source} in Keras", answer)
 
@@ -98,5 +96,5 @@ def open_file(path: Path) -> Any:
     )
 
 
-def _with_beam_axis(outputs: Any) -> Outputs:
-    return {name: np.asarray(value)[:, None] for name, value in outputs.items()}
+def _with_beam_axis(outputs: Outputs) -> Outputs:
+    return {name: value[:, None] for name, value in outputs.items()}
