@@ -32,6 +32,16 @@ def test_every_public_name_can_be_imported_and_is_not_a_module(package):
 
 
 @pytest.mark.parametrize("package", PACKAGES)
+def test_type_checkers_see_the_names_that_there_are(package, modules):
+    tree = ast.parse(modules[package].read_text(encoding="utf-8"))
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    assert ast.unparse(block.test) == "TYPE_CHECKING"
+    seen = {alias.asname: (node.module, alias.name) for node in block.body for alias in node.names}
+    names = importlib.import_module(package).NAMES
+    assert seen == {name: (f"{package}.{module}", name) for name, module in names.items()}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
 def test_an_unknown_name_is_an_attribute_error(package):
     module = importlib.import_module(package)
     with pytest.raises(AttributeError, match=f"{package}.*no_such_name"):

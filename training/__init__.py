@@ -1,6 +1,29 @@
 """Tasks and data, losses and metrics, training runs and studies."""
 
+from typing import TYPE_CHECKING
+
 from attention_zoo.lazy_package import lazy_package
+
+if TYPE_CHECKING:  # what type checkers and editors see; at run time NAMES decides
+    from attention_zoo.training.checkpoint import CheckpointError as CheckpointError
+    from attention_zoo.training.copy_length_study import (
+        run_copy_length_study as run_copy_length_study,
+    )
+    from attention_zoo.training.copy_task import CopyTask as CopyTask
+    from attention_zoo.training.copy_training import train_copy as train_copy
+    from attention_zoo.training.evaluation import accuracy_by_length as accuracy_by_length
+    from attention_zoo.training.evaluation import evaluate_by_length as evaluate_by_length
+    from attention_zoo.training.losses import MaskedCrossEntropy as MaskedCrossEntropy
+    from attention_zoo.training.metrics import Perplexity as Perplexity
+    from attention_zoo.training.metrics import SequenceAccuracy as SequenceAccuracy
+    from attention_zoo.training.metrics import TokenAccuracy as TokenAccuracy
+    from attention_zoo.training.plots import plot_accuracy_by_length as plot_accuracy_by_length
+    from attention_zoo.training.plots import plot_alignment as plot_alignment
+    from attention_zoo.training.recipe import RECIPES as RECIPES
+    from attention_zoo.training.recipe import Recipe as Recipe
+    from attention_zoo.training.recipe import get_recipe as get_recipe
+    from attention_zoo.training.stage import Stage as Stage
+    from attention_zoo.training.training_run import TrainingRun as TrainingRun
 
 NAMES = {
     "CheckpointError": "checkpoint",

@@ -4,8 +4,19 @@
 first used.
 """
 
+from typing import TYPE_CHECKING
+
 from attention_zoo.lazy_package import lazy_package
 from attention_zoo.registration import register_with_keras
+
+if TYPE_CHECKING:  # what type checkers and editors see; at run time NAMES decides
+    from attention_zoo.model_config import ModelConfig as ModelConfig
+    from attention_zoo.presets import list_presets as list_presets
+    from attention_zoo.presets import load_pretrained as load_pretrained
+    from attention_zoo.presets import preset_folder as preset_folder
+    from attention_zoo.registry import create_model as create_model
+    from attention_zoo.registry import list_models as list_models
+    from attention_zoo.seq2seq import Seq2Seq as Seq2Seq
 
 NAMES = {
     "ModelConfig": "model_config",
