@@ -29,10 +29,11 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' || { \
-	  echo "attention-zoo needs Python 3.11, 3.12 or 3.13, and $(PYTHON) is" \
-	    "$$($(PYTHON) --version 2>&1 || echo 'not there'). Name another one:" \
-	    "make $(MAKECMDGOALS) PYTHON=python3.11" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' \
+	  2> /dev/null || { \
+	  found=$$($(PYTHON) --version 2> /dev/null || echo "nothing that runs"); \
+	  echo "attention-zoo needs Python 3.11, 3.12 or 3.13, and $(PYTHON) is $$found." \
+	    "Name another one: make $(MAKECMDGOALS) PYTHON=python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --upgrade pip
 	$(BIN)/python -m pip install -e ".[dev]"
