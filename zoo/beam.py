@@ -46,6 +46,8 @@ def beam_decode(model, source, max_length, beam_width=4, length_penalty=1.0, n_b
         total = tf.expand_dims(log_p, -1) + next_log_p  # (batch, k, vocab)
         length = count_tokens(tokens) + tf.cast(tf.logical_not(finished), tf.int32)
         rank = total / tf.expand_dims(_penalty(length, length_penalty), -1)
+        # a large penalty would bring an impossible answer near 0, before those that are possible
+        rank = tf.where(total > IMPOSSIBLE / 2, rank, total)
         ranks, index = tf.math.top_k(tf.reshape(rank, (batch, k * vocab)), k)  # (batch, k)
         log_p = tf.gather(tf.reshape(total, (batch, k * vocab)), index, batch_dims=1)
         parent, token = index // vocab, index % vocab
