@@ -1,0 +1,143 @@
+"""The model card (README.md) of an exported folder, made from its manifest alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from attention_zoo.manifest import CARD_FILE, MANIFEST_FILE, Manifest
+
+_USE = {
+    "onnx": ("onnxruntime, no TensorFlow", "OnnxModel"),
+    "tflite": ("ai-edge-litert, no TensorFlow", "LiteRTModel"),
+    "savedmodel": ("TensorFlow", "SavedModel"),
+}
+
+
+def write_card(folder: str | Path, manifest: Manifest) -> Path:
+    """Write `README.md` into `folder`, and return its path."""
+    path = Path(folder) / CARD_FILE
+    path.write_text(card(manifest), encoding="utf-8")
+    return path
+
+
+def card(manifest: Manifest) -> str:
+    """The text of the card: what it is, how it is used, what was measured, where it comes from."""
+    title = manifest.preset or manifest.model
+    sections = [
+        f"# {title}",
+        f"A `{manifest.model}` encoder-decoder, exported by attention-zoo. Everything below is "
+        f"taken from `{MANIFEST_FILE}`.",
+        _files(manifest),
+        _usage(manifest, title),
+        _signatures(manifest),
+        _parity(manifest),
+        _section("Metrics", manifest.metrics),
+        _section("Training data", manifest.data),
+        _section("Training", manifest.training),
+        _section("Model", manifest.config),
+        _section("Decoding (fixed in the files)", manifest.decoding),
+        _origin(manifest),
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _files(manifest: Manifest) -> str:
+    rows = [
+        (f"`{name}`", entry.format, f"{entry.bytes:,}", f"`{entry.sha256[:12]}`")
+        for name, entry in manifest.files.items()
+    ]
+    return "## Files\n\n" + _table(("file", "format", "bytes", "sha256 begins"), rows)
+
+
+def _usage(manifest: Manifest, title: str) -> str:
+    formats = {entry.format for entry in manifest.files.values()}
+    lines = []
+    for format, (needs, name) in _USE.items():
+        if format in formats:
+            lines.append(f"from attention_zoo.export.runtime import {name}  # needs {needs}")
+            lines.append(f'outputs = {name}("{title}").predict([[5, 9, 4, 2]])')
+    if not lines:
+        return ""
+    code = "\n".join(lines)
+    return (
+        f"## Use\n\n```python\n{code}\n```\n\n`outputs` holds `tokens`, `lengths`, `scores` and "
+        "`alignments`; `beam_search` in place of `predict` gives the best sequences of a beam."
+    )
+
+
+def _signatures(manifest: Manifest) -> str:
+    rows = []
+    for file, entry in manifest.files.items():
+        for signature, tensors in entry.signatures.items():
+            for side in ("inputs", "outputs"):
+                for tensor in tensors[side]:
+                    axes = ", ".join(
+                        axis if size == -1 else f"{axis} = {size}"
+                        for axis, size in zip(tensor["axes"], tensor["shape"], strict=True)
+                    )
+                    rows.append(
+                        (f"`{file}`", signature, side[:-1], tensor["name"], axes, tensor["dtype"])
+                    )
+    if not rows:
+        return ""
+    head = ("file", "signature", "side", "name", "axes", "dtype")
+    return "## Inputs and outputs\n\n" + _table(head, rows)
+
+
+def _parity(manifest: Manifest) -> str:
+    rows = []
+    for file, signatures in manifest.parity.get("files", {}).items():
+        for signature, seen in signatures.items():
+            largest = seen["largest_difference"]
+            rows.append(
+                (
+                    f"`{file}`",
+                    signature,
+                    str(seen["rows"]),
+                    "yes" if seen["tokens_equal"] else f"{len(seen['near_ties'])} near-ties",
+                    *(f"{largest.get(name, 0.0):.2g}" for name in ("scores", "alignments")),
+                )
+            )
+    if not rows:
+        return ""
+    head = ("file", "signature", "rows", "tokens equal", "scores differ by", "alignments differ by")
+    tried = "; ".join(case["name"] for case in manifest.parity["cases"])
+    eos = "; ".join(f"{kind}: {how}" for kind, how in manifest.parity["eos"].items())
+    return (
+        "## Compared with Keras when it was exported\n\n"
+        + _table(head, rows)
+        + f"\n\nCases (batch x T_enc): {tried}. {eos}."
+    )
+
+
+def _origin(manifest: Manifest) -> str:
+    content: dict[str, Any] = {
+        "created": manifest.created,
+        "command": manifest.command,
+        "seed": manifest.seed,
+        **manifest.versions,
+    }
+    return _section("Origin", {name: value for name, value in content.items() if value is not None})
+
+
+def _section(title: str, content: Mapping[str, Any]) -> str:
+    if not content:
+        return ""
+    rows = [(name, _plain(value)) for name, value in content.items()]
+    return f"## {title}\n\n" + _table(("", ""), rows)
+
+
+def _plain(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value)
+    return f"`{text}`" if isinstance(value, (dict, list)) else text
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    head = tuple(head)
+    lines = [head, ("---",) * len(head), *rows]
+    # a bar inside a cell would end it, a line break the row
+    cells = [[cell.replace("|", "\\|").replace("\n", " ") for cell in line] for line in lines]
+    return "\n".join("| " + " | ".join(line) + " |" for line in cells)

@@ -1,0 +1,243 @@
+"""Exports a model: writes every file, compares it with Keras, and only then renames the folder."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import platform
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from attention_zoo.export import onnx_writer, saved_model, tflite
+from attention_zoo.export.card import write_card
+from attention_zoo.export.decode_functions import DecodeSettings
+from attention_zoo.export.publish import publish_folder
+from attention_zoo.export.validation import Report, validate_files
+from attention_zoo.manifest import (
+    CONFIG_FILE,
+    WEIGHTS_FILE,
+    FileEntry,
+    Manifest,
+    check_files,
+    describe_file,
+    read_manifest,
+    write_manifest,
+)
+
+FORMATS = (saved_model.FORMAT, tflite.FORMAT, onnx_writer.FORMAT)
+_PACKAGES = (
+    "attention-zoo",
+    "tensorflow",
+    "keras",
+    "tf2onnx",
+    "onnx",
+    "onnxruntime",
+    "ai-edge-litert",
+    "numpy",
+)
+_DATA = "data_"
+
+
+def export_model(
+    model: Any,
+    directory: str | Path,
+    formats: Iterable[str] = FORMATS,
+    max_length: int | None = None,
+    beam_width: int = 4,
+    length_penalty: float = 1.0,
+    record: Mapping[str, Any] | None = None,
+    preset_name: str | None = None,
+    command: str | None = None,
+    force: bool = False,
+) -> Manifest:
+    """Write `model` into `directory`: config, weights, the formats, manifest and model card.
+
+    All of it goes into a temporary folder beside `directory` first. Every file is run by its own
+    runtime and compared with Keras there (see `validation.py`); then the folder is renamed. On any
+    failure, Ctrl-C included, the temporary folder is removed and `directory` is as it was.
+
+    Args:
+        model: a `Seq2Seq`.
+        directory: the folder to write; must not exist yet, unless `force`.
+        formats: of "savedmodel", "tflite", "onnx".
+        max_length: decode steps (T_dec of the files); None takes the model's own.
+        beam_width: beams that are kept and returned.
+        length_penalty: see beam search.
+        record: what is known of the training: `data` (with `data_licence`, `data_sha256`, ...),
+            `metrics` and `seed` go under these names into the manifest, the rest under `training`.
+        preset_name: the name under which the folder will be found.
+        command: the command line that made it.
+        force: replace `directory` if it exists.
+
+    Returns:
+        The manifest that was written.
+
+    Raises:
+        FileExistsError: `directory` exists and `force` is not given.
+        ValueError: an unknown format, or a size below 1.
+        ConversionError, FileLoadError, ParityError: see `errors.py`.
+    """
+    directory = Path(directory)
+    formats = _checked_formats(formats)
+    settings = _checked_settings(model, max_length, beam_width, length_penalty)
+    with publish_folder(directory, force) as folder:
+        entries = _write_model(model, folder)
+        entries |= _write_formats(model, folder, formats, settings, preset_name)
+        report = validate_files(
+            model,
+            folder,
+            formats,
+            settings,
+            write_variant=lambda variant, place: _write_formats(
+                variant, place, formats, settings, None
+            ),
+        )
+        report.raise_if_failed()
+        manifest = _manifest(model, entries, settings, report, record or {})
+        manifest = dataclasses.replace(manifest, preset=preset_name, command=command)
+        write_manifest(folder, manifest)
+        write_card(folder, manifest)
+    return manifest
+
+
+def validate_directory(directory: str | Path) -> Report:
+    """Repeat the validation of an exported folder: first its bytes, then its answers.
+
+    The Keras model is built again from `config.json` and the weights. Nothing is converted, so the
+    kinds of ending that no input brings about are named in the report instead of being forced.
+
+    Raises:
+        ManifestError: no manifest, or one that cannot be read.
+        FileChangedError: a file is missing, truncated, or its bytes changed.
+        FileLoadError, ParityError: see `errors.py`.
+    """
+    from attention_zoo.presets import load_folder
+
+    directory = Path(directory)
+    manifest = read_manifest(directory)
+    check_files(directory, manifest)
+    model = load_folder(directory)
+    settings = DecodeSettings(**manifest.decoding)
+    formats = [
+        name for name in FORMATS if any(entry.format == name for entry in manifest.files.values())
+    ]
+    report = validate_files(model, directory, formats, settings)
+    report.raise_if_failed()
+    return report
+
+
+def _checked_formats(formats: Iterable[str]) -> tuple[str, ...]:
+    formats = (formats,) if isinstance(formats, str) else tuple(formats)
+    unknown = sorted(set(formats) - set(FORMATS))
+    if unknown or not formats:
+        raise ValueError(
+            f"formats: expected one or more of {', '.join(FORMATS)}, got "
+            f"{', '.join(unknown) or 'none'}. Name the formats that should be written."
+        )
+    return tuple(dict.fromkeys(formats))
+
+
+def _checked_settings(
+    model: Any, max_length: int | None, beam_width: int, length_penalty: float
+) -> DecodeSettings:
+    steps = model.config.max_length if max_length is None else max_length
+    for name, size in (("max_length", steps), ("beam_width", beam_width)):
+        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            raise ValueError(
+                f"{name}: expected a whole number of at least 1, got {size!r}. It is fixed in the "
+                "files that are written."
+            )
+    if not 0 <= length_penalty < float("inf"):
+        raise ValueError(
+            f"length_penalty: expected a finite number of at least 0, got {length_penalty!r}. "
+            "0 compares plain log-probabilities; 1 is usual."
+        )
+    return DecodeSettings(steps, beam_width, float(length_penalty))
+
+
+def _write_model(model: Any, folder: Path) -> dict[str, FileEntry]:
+    config = {"model": model.name, "config": model.config.to_dict()}
+    (folder / CONFIG_FILE).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+    model.save_weights(folder / WEIGHTS_FILE)
+    return {
+        CONFIG_FILE: describe_file(folder / CONFIG_FILE, "config"),
+        WEIGHTS_FILE: describe_file(folder / WEIGHTS_FILE, "keras"),
+    }
+
+
+def _write_formats(
+    model: Any,
+    folder: Path,
+    formats: tuple[str, ...],
+    settings: DecodeSettings,
+    preset_name: str | None,
+) -> dict[str, FileEntry]:
+    entries: dict[str, FileEntry] = {}
+    if saved_model.FORMAT in formats:
+        signatures = saved_model.write_saved_model(model, folder, settings)
+        for path in sorted((folder / saved_model.FOLDER).rglob("*")):
+            if path.is_file():
+                graph = path.name == "saved_model.pb"
+                name = path.relative_to(folder).as_posix()
+                entries[name] = describe_file(path, saved_model.FORMAT, signatures if graph else {})
+    if tflite.FORMAT in formats:
+        signatures = tflite.write_tflite(model, folder, settings)
+        path = folder / tflite.FILE
+        details = {"operators": tflite.operators(path.read_bytes())}
+        entries[tflite.FILE] = describe_file(path, tflite.FORMAT, signatures, details)
+    if onnx_writer.FORMAT in formats:
+        metadata = {
+            "model": model.name,
+            "preset": preset_name or "",
+            "decoding": json.dumps(dataclasses.asdict(settings)),
+            "config": json.dumps(model.config.to_dict()),
+            "attention-zoo": version("attention-zoo"),
+        }
+        written = onnx_writer.write_onnx(model, folder, settings, metadata)
+        for name, signatures in written.items():
+            details = {"opset": onnx_writer.OPSET}
+            entries[name] = describe_file(folder / name, onnx_writer.FORMAT, signatures, details)
+    return entries
+
+
+def _manifest(
+    model: Any,
+    entries: dict[str, FileEntry],
+    settings: DecodeSettings,
+    report: Report,
+    record: Mapping[str, Any],
+) -> Manifest:
+    return Manifest(
+        model=model.name,
+        config=model.config.to_dict(),
+        files=entries,
+        decoding=dataclasses.asdict(settings),
+        parity=report.to_dict(),
+        data=_data(record),
+        metrics=dict(record.get("metrics") or {}),
+        versions={
+            "python": platform.python_version(),
+            **{package: version(package) for package in _PACKAGES},
+        },
+        seed=record.get("seed"),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        training={
+            name: value
+            for name, value in record.items()
+            if name not in ("metrics", "seed", "data") and not name.startswith(_DATA)
+        },
+    )
+
+
+def _data(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What the record says of the data: `data`, and `data_licence`, `data_sha256`, ..."""
+    described = record.get("data") or {}
+    if not isinstance(described, Mapping):
+        described = {"description": described}
+    more = {
+        name.removeprefix(_DATA): value for name, value in record.items() if name.startswith(_DATA)
+    }
+    return {**described, **more}

@@ -1,0 +1,87 @@
+"""Trained models by name: `<model>.<task>`, each a folder of `saved_models/` with its manifest."""
+
+from __future__ import annotations
+
+import json
+from fnmatch import fnmatchcase
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attention_zoo.manifest import (
+    CONFIG_FILE,
+    MANIFEST_FILE,
+    WEIGHTS_FILE,
+    ManifestError,
+    check_files,
+    read_manifest,
+)
+from attention_zoo.model_config import ModelConfig, check_names
+
+if TYPE_CHECKING:
+    from attention_zoo.seq2seq import Seq2Seq
+
+
+def list_presets(pattern: str = "*") -> list[str]:
+    """Names of the presets that match a pattern such as ``"bahdanau_*"``, sorted."""
+    found = (path.parent.name for path in _root().glob(f"*/{MANIFEST_FILE}"))
+    return sorted(name for name in found if fnmatchcase(name, pattern))
+
+
+def preset_folder(preset: str) -> Path:
+    """The folder of a preset: weights, exported files, manifest and card.
+
+    Raises:
+        ValueError: no preset has this name; says the nearest ones.
+    """
+    check_names("preset", [preset], list_presets())
+    return _root() / preset
+
+
+def load_pretrained(preset: str) -> Seq2Seq:
+    """The model of a preset with its trained weights, after its bytes were checked.
+
+    Raises:
+        ValueError: no preset has this name.
+        FileChangedError: config or weights do not hold the bytes that the manifest recorded.
+    """
+    return load_folder(preset_folder(preset))
+
+
+def load_folder(folder: str | Path) -> Seq2Seq:
+    """The Keras model of a folder that an export wrote, from `config.json` and the weights.
+
+    Raises:
+        ManifestError: no manifest, one that cannot be read, or a config that is not a model's.
+        FileChangedError: config or weights do not hold the bytes that the manifest recorded.
+    """
+    folder = Path(folder)
+    check_files(folder, read_manifest(folder), only=(CONFIG_FILE, WEIGHTS_FILE))
+    name, config = _read_config(folder / CONFIG_FILE)
+    from attention_zoo.seq2seq import Seq2Seq  # here: it imports TensorFlow
+
+    model = Seq2Seq(config, name=name)
+    model.load_weights(folder / WEIGHTS_FILE)
+    return model
+
+
+def _read_config(path: Path) -> tuple[str, ModelConfig]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return content["model"], ModelConfig.from_dict(content["config"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise ManifestError(
+            f"{path}: expected the name of a model and the fields of ModelConfig ({error}). "
+            "Export the model again with this version of attention-zoo."
+        ) from error
+
+
+def _root() -> Path:
+    # asked for without importing it, and so without TensorFlow
+    spec = find_spec("attention_zoo.saved_models")
+    if spec is None or not spec.submodule_search_locations:
+        raise ManifestError(
+            "attention_zoo.saved_models is not installed; expected it beside attention_zoo. "
+            "Install attention-zoo again."
+        )
+    return Path(next(iter(spec.submodule_search_locations)))
