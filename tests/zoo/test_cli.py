@@ -307,6 +307,42 @@ def test_train_resumes_only_the_same_run(tmp_path, capsys):
     assert "seed" in capsys.readouterr().err
 
 
+def test_a_missing_extra_is_told_with_its_cure(tmp_path, capsys, monkeypatch):
+    import importlib.util
+
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util,
+        "find_spec",
+        lambda name, *a: None if name == "tensorboard" else find(name, *a),
+    )
+    arguments = ["train", "copy", "--model", "seq2seq_gru", "--recipe", "tiny", "--tensorboard"]
+    assert main([*arguments, "-o", str(tmp_path / "run")]) == 2
+    assert 'pip install "attention-zoo[tensorboard]"' in capsys.readouterr().err
+
+
+def test_ctrl_c_during_the_export_of_the_demo_keeps_the_run(tmp_path, capsys, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(demo, "RECIPE", "tiny")
+    monkeypatch.setattr("attention_zoo.export.exporter.validate_files", interrupted)
+    output = tmp_path / "demo"
+    assert main(["demo", "--output", str(output)]) == 130
+    assert f"attention-zoo export {output / 'run'}" in capsys.readouterr().err
+    assert (output / "run" / "model.keras").exists()
+    assert sorted(path.name for path in output.iterdir()) == ["run"]
+
+
+def test_ctrl_c_elsewhere_says_that_nothing_was_kept(monkeypatch, capsys):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("attention_zoo.commands.sequence_ids.parse_ids", interrupted)
+    assert main(["predict", "x", "5"]) == 130
+    assert "Interrupted: nothing was kept" in capsys.readouterr().err
+
+
 def test_ctrl_c_ends_with_130_and_says_what_was_kept(tmp_path):
     run = tmp_path / "run"
     arguments = ["--model", "seq2seq_gru", "--set", "units=8", "--set", "d_emb=8", "-o", str(run)]

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from attention_zoo.cli import InterruptedWork
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -42,28 +44,37 @@ def command(output: Path, seed: int, force: bool) -> None:
     from attention_zoo.commands import evaluate, export, train
 
     run, exported, plot = output / "run", output / "exported", output / "alignment.png"
+    export.refuse_to_overwrite(exported, force)
     if force:
         train.remove_run(run)
     train.refuse_to_restart(run)
-    export.refuse_to_overwrite(exported, force)
 
     line = f"train copy --model {MODEL} --recipe {RECIPE} --seed {seed} -o {run}"
     trained = train.run(
         MODEL, run, _announce(line), recipe=RECIPE, seed=seed, verbose=train.progress()
     )
 
-    _announce(f"evaluate {run}")
+    lengths = ",".join(map(str, trained.accuracies))
+    _announce(f"evaluate {run} --lengths {lengths}")
     evaluate.show("Fresh sequences, by length", trained.accuracies, trained.task.chance)
 
-    line = _announce(f"export {run} -o {exported}")
+    try:
+        _export_and_answer(trained.model, run, exported, plot, force)
+    except KeyboardInterrupt:
+        raise InterruptedWork(
+            f"the trained model is kept. To go on: attention-zoo export {run} -o {exported}"
+        ) from None
+
+
+def _export_and_answer(model: Seq2Seq, run: Path, exported: Path, plot: Path, force: bool) -> None:
+    from attention_zoo.commands.export import record_of
     from attention_zoo.export import export_model  # imports TensorFlow
 
-    record = export.record_of(str(run))
-    export_model(trained.model, exported, record=record, command=line, force=force)
+    line = _announce(f"export {run} -o {exported}")
+    export_model(model, exported, record=record_of(str(run)), command=line, force=force)
     click.echo("Every file was run by its own runtime and compared with Keras.")
-
     _announce(f"predict {exported} {SEQUENCE} --file FILE --plot {plot}")
-    _show(_answer(trained.model, exported, plot))
+    _show(_answer(model, exported, plot))
     click.echo(f"The alignment of this sequence is drawn in {plot}.")
 
 

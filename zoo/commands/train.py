@@ -135,6 +135,11 @@ def run(model: str, output: Path, command_line: str, **options: Any) -> CopyTrai
         kept = (output / "last.keras").exists()
         message = f"{output} is kept. To go on: {go_on}" if kept else "nothing was kept."
         raise InterruptedWork(message) from None
+    except ImportError as error:
+        if not options.get("tensorboard"):
+            raise
+        # an extra that the user can install, and no fault of the project
+        raise ValueError(str(error)) from error
     if not trained.result.is_complete:
         # the run has said already what it kept, and how to go on
         raise click.exceptions.Exit(130)
