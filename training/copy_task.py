@@ -64,33 +64,31 @@ class CopyTask:
             a larger one is given.
         """
         _check_seed(seed)
-        _check_lengths(min_length, max_length)
-        return self._draw(
-            np.random.default_rng([self.seed, seed]), n, min_length, max_length, width
-        )
+        generator = np.random.default_rng([self.seed, seed])
+        lower, upper, shares = _edges({max_length: 1.0}, min_length)
+        return self._draw(generator, n, lower, upper, shares, width)
 
     def batches(
         self,
         batch_size: int,
-        buckets: Mapping[int, float],
+        bands: Mapping[int, float],
         seed: int,
         steps: int,
         start: int = 0,
         min_length: int = 1,
     ) -> Iterator[Batch]:
-        """Batches number `start` to `steps` - 1, each from one bucket of lengths.
+        """Batches number `start` to `steps` - 1, all of them as wide as the longest band.
 
-        `buckets` maps the largest length of each bucket to the share of batches drawn from it. A
-        batch from bucket b has lengths uniform in (previous bucket, b] and is padded to b + 1 ids,
-        so that XLA compiles one step a bucket and a batch of short sequences stays cheap. The
-        lengths of the first bucket begin at `min_length`.
+        `bands` maps the largest length of each band to the share of *sequences* drawn from it; a
+        sequence of band b has a length uniform in (previous band, b], the first band begins at
+        `min_length`. Long and short stand in one batch: with batches of one band each, whose
+        gradients differ in size by orders, training by the same steps does not settle.
         """
         _check_seed(seed)
-        longest, shares, shortest = _edges(buckets, min_length)
+        lower, upper, shares = _edges(bands, min_length)
         for step in range(start, steps):
             generator = np.random.default_rng([self.seed, seed, step])
-            bucket = generator.choice(len(longest), p=shares)
-            yield self._draw(generator, batch_size, shortest[bucket], longest[bucket], None)
+            yield self._draw(generator, batch_size, lower, upper, shares, None)
 
     def dataset(
         self,
@@ -100,30 +98,27 @@ class CopyTask:
         seed: int,
         steps: int,
         *,
-        buckets: Mapping[int, float] | None = None,
+        bands: Mapping[int, float] | None = None,
         start: int = 0,
     ) -> tf.data.Dataset:
         """`batches` as a tf.data.Dataset of {"source", "target"}, int32 (batch_size, T).
 
-        Without `buckets` every batch has lengths uniform in [min_length, max_length] and the
-        width max_length + 1.
+        T is max_length + 1 in every batch. Without `bands` lengths are uniform in
+        [min_length, max_length].
         """
         import tensorflow as tf
 
-        _check_lengths(min_length, max_length)
-        # One known width is told to TensorFlow; with buckets the width is None from the first
-        # stage of a curriculum on, so that the training step is traced once for all of them.
-        width = max_length + 1 if buckets is None else None
-        buckets = {max_length: 1.0} if buckets is None else buckets
-        if max(buckets) != max_length:
+        bands = {max_length: 1.0} if bands is None else bands
+        _edges(bands, min_length)  # a mistake is told here, not from within the tf.data thread
+        if max(bands) != max_length:
             raise ValueError(
-                f"CopyTask: the largest bucket must be max_length, {max_length}, "
-                f"got {max(buckets)}. Fix: buckets={{..., {max_length}: share}}."
+                f"CopyTask: the largest band must be max_length, {max_length}, "
+                f"got {max(bands)}. Fix: bands={{..., {max_length}: share}}."
             )
-        _edges(buckets, min_length)  # a mistake is told here, not from within the tf.data thread
-        spec = tf.TensorSpec((batch_size, width), tf.int32)
+        # T is left open, so that the training step is traced once for all stages of a curriculum.
+        spec = tf.TensorSpec((batch_size, None), tf.int32)
         return tf.data.Dataset.from_generator(
-            lambda: self.batches(batch_size, buckets, seed, steps, start, min_length),
+            lambda: self.batches(batch_size, bands, seed, steps, start, min_length),
             output_signature={"source": spec, "target": spec},
         ).prefetch(4)
 
@@ -140,17 +135,20 @@ class CopyTask:
         self,
         generator: np.random.Generator,
         n: int,
-        min_length: int,
-        max_length: int,
+        lower: np.ndarray,
+        upper: np.ndarray,
+        shares: np.ndarray,
         width: int | None,
     ) -> Batch:
-        width = max_length + 1 if width is None else width
-        if width < max_length + 1:
+        least = int(upper[-1]) + 1  # the symbols and eos
+        width = least if width is None else width
+        if width < least:
             raise ValueError(
-                f"CopyTask: width must be at least max_length + 1 = {max_length + 1} "
+                f"CopyTask: width must be at least max_length + 1 = {least} "
                 f"(the symbols and eos), got {width}. Fix: leave width out."
             )
-        lengths = generator.integers(min_length, max_length + 1, size=(n, 1))
+        band = generator.choice(len(shares), size=n, p=shares)
+        lengths = generator.integers(lower[band], upper[band] + 1)[:, None]  # (n, 1)
         last = FIRST_SYMBOL + self.n_symbols
         rows = generator.integers(FIRST_SYMBOL, last, size=(n, width), dtype=np.int32)
         position = np.arange(width)[None, :]
@@ -164,24 +162,21 @@ def _check_seed(seed: int) -> None:
         raise ValueError(f"CopyTask: a seed must not be negative, got {seed}. Fix: 0 or more.")
 
 
-def _check_lengths(min_length: int, max_length: int) -> None:
-    if not 1 <= min_length <= max_length:
+def _edges(
+    bands: Mapping[int, float], min_length: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Smallest length, largest length and share of each band, shortest band first."""
+    if not bands or any(share <= 0 for share in bands.values()):
+        raise ValueError(
+            f"CopyTask: bands must map lengths to shares above 0, got {dict(bands)}. "
+            "Fix: {5: 1, 10: 3} draws three of four sequences from lengths 6 to 10."
+        )
+    upper = np.array(sorted(bands))
+    if not 1 <= min_length <= upper[0]:
         raise ValueError(
             "CopyTask: lengths must be 1 <= min_length <= max_length, "
-            f"got min_length={min_length}, max_length={max_length}. Fix: name the shorter first."
+            f"got min_length={min_length}, max_length={upper[0]}. Fix: name the shorter first."
         )
-
-
-def _edges(
-    buckets: Mapping[int, float], min_length: int
-) -> tuple[list[int], np.ndarray, list[int]]:
-    """Largest lengths in order, the share of each, and the smallest lengths."""
-    if not buckets or any(share <= 0 for share in buckets.values()):
-        raise ValueError(
-            f"CopyTask: buckets must map lengths to shares above 0, got {dict(buckets)}. "
-            "Fix: {5: 1, 10: 3} draws three of four batches from lengths 6 to 10."
-        )
-    longest = sorted(buckets)
-    _check_lengths(min_length, longest[0])
-    shares = np.array([buckets[length] for length in longest], dtype=np.float64)
-    return longest, shares / shares.sum(), [min_length, *(edge + 1 for edge in longest[:-1])]
+    shares = np.array([bands[length] for length in upper.tolist()], dtype=np.float64)
+    lower = np.concatenate([[min_length], upper[:-1] + 1])
+    return lower, upper, shares / shares.sum()

@@ -82,7 +82,7 @@ def train_copy(
             stage.max_length,
             seed,
             stop,
-            buckets=stage.buckets,
+            bands=stage.bands,
             start=start,
         ),
         directory,

@@ -23,8 +23,8 @@ class Recipe:
         clip_norm: largest norm of all gradients together.
         steps_per_round: steps between two looks at the loss.
         n_evaluation: fresh sequences of each length.
-        jit_compile: whether XLA compiles the training step; it costs seconds a bucket and pays
-            for itself within about a hundred steps.
+        jit_compile: whether XLA compiles the training step; it costs seconds for each
+            width of batch, and pays for itself within about a hundred steps.
     """
 
     n_symbols: int

@@ -13,7 +13,7 @@ class Stage:
     """Some steps on sequences of some lengths, ended by success or by a limit.
 
     Attributes:
-        buckets: largest length of each bucket -> share of the batches drawn from it. Keep a share
+        bands: largest length of each band -> share of the sequences drawn from it. Keep a share
             for the short ones: what is not rehearsed is forgotten.
         steps: optimiser steps at most.
         until_loss: end when the monitored loss of a round is at most this.
@@ -27,7 +27,7 @@ class Stage:
         ValueError: a field outside its range.
     """
 
-    buckets: Mapping[int, float]
+    bands: Mapping[int, float]
     steps: int
     until_loss: float | None = None
     until_accuracy: float | None = None
@@ -36,10 +36,10 @@ class Stage:
     patience: int | None = None
 
     def __post_init__(self) -> None:
-        if not self.buckets or min(self.buckets) < 1 or min(self.buckets.values()) <= 0:
+        if not self.bands or min(self.bands) < 1 or min(self.bands.values()) <= 0:
             raise ValueError(
-                "Stage: buckets must map lengths of 1 or more to shares above 0, "
-                f"got {dict(self.buckets)}. Fix: {{5: 1, 10: 3}}."
+                "Stage: bands must map lengths of 1 or more to shares above 0, "
+                f"got {dict(self.bands)}. Fix: {{5: 1, 10: 3}}."
             )
         for name in ("steps", "learning_rate", "final_learning_rate", "patience"):
             value = getattr(self, name)
@@ -49,7 +49,7 @@ class Stage:
     @property
     def max_length(self) -> int:
         """The largest length of the stage."""
-        return max(self.buckets)
+        return max(self.bands)
 
     def rate_at(self, step: int) -> float:
         """Learning rate at `step` of the stage, counted from 0.
@@ -70,16 +70,19 @@ class Stage:
         """
         if self.until_loss is None and self.until_accuracy is None:
             return False
-        if self.until_accuracy is not None and accuracy is None:
+        if self.until_loss is not None and loss > self.until_loss:
+            return False
+        if self.until_accuracy is None:
+            return True
+        if accuracy is None:
             raise ValueError(
                 "Stage: until_accuracy needs the metric token_accuracy, which the model does not "
                 "measure. Fix: model.compile(..., metrics=[TokenAccuracy()])."
             )
-        low_enough = self.until_loss is None or loss <= self.until_loss
-        return low_enough and (self.until_accuracy is None or accuracy >= self.until_accuracy)
+        return accuracy >= self.until_accuracy
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields, with bucket lengths as text so that JSON gives back what it was given."""
+        """The fields, with band lengths as text so that JSON gives back what it was given."""
         fields = asdict(self)
-        fields["buckets"] = {str(length): share for length, share in self.buckets.items()}
+        fields["bands"] = {str(length): share for length, share in self.bands.items()}
         return fields

@@ -45,7 +45,7 @@ def copy_batches():
     task = CopyTask(n_symbols=5)
 
     def batches(stage: Stage, start: int, stop: int):
-        data = task.dataset(3, 1, stage.max_length, 7, stop, buckets=stage.buckets, start=start)
+        data = task.dataset(3, 1, stage.max_length, 7, stop, bands=stage.bands, start=start)
         return data.map(lambda batch: (batch["source"], batch["target"]))
 
     return batches

@@ -47,17 +47,23 @@ def test_source_and_target_are_not_one_array():
     assert (data["target"][:, -1] == EOS).all()
 
 
-def test_buckets_decide_width_lengths_and_share():
+def test_bands_decide_lengths_and_share():
     task = CopyTask(5)
-    seen = {3: 0, 7: 0, 13: 0}
-    for batch in task.batches(17, {7: 1.0, 3: 1.0, 13: 2.0}, seed=0, steps=400, min_length=2):
-        longest = batch["source"].shape[1] - 1
-        seen[longest] += 1
+    batches = task.batches(17, {7: 1.0, 3: 1.0, 13: 2.0}, seed=0, steps=101, min_length=2)
+    rows = [batch["source"] for batch in batches]
+    assert {batch.shape for batch in rows} == {(17, 14)}
+    lengths = lengths_of(np.concatenate(rows))
+    assert set(lengths) == set(range(2, 14))
+    for low, high, share in ((2, 3, 0.25), (4, 7, 0.25), (8, 13, 0.5)):
+        found = np.mean((low <= lengths) & (lengths <= high))
+        assert abs(found - share) < 0.05
+    assert abs(np.mean(lengths == 2) - 0.125) < 0.03
+
+
+def test_long_and_short_stand_in_one_batch():
+    for batch in CopyTask(5).batches(17, {3: 1.0, 13: 1.0}, seed=0, steps=11):
         lengths = lengths_of(batch["source"])
-        assert lengths.max() <= longest
-        assert lengths.min() >= {3: 2, 7: 4, 13: 8}[longest]
-    assert 160 < seen[13] < 240
-    assert 70 < seen[3] < 130
+        assert lengths.min() <= 3 < lengths.max()
 
 
 def test_a_stream_can_be_taken_up_anywhere():
@@ -77,7 +83,7 @@ def test_batches_differ_from_each_other():
 
 def test_dataset_is_the_stream():
     task = CopyTask(5)
-    dataset = task.dataset(3, 1, 7, 1, 6, buckets={2: 1.0, 7: 1.0}, start=1)
+    dataset = task.dataset(3, 1, 7, 1, 6, bands={2: 1.0, 7: 1.0}, start=1)
     stream = task.batches(3, {2: 1.0, 7: 1.0}, seed=1, steps=6, start=1)
     for element, batch in zip(dataset, stream, strict=True):
         assert set(element) == {"source", "target"}
@@ -85,9 +91,12 @@ def test_dataset_is_the_stream():
             np.testing.assert_array_equal(element[name], batch[name])
 
 
-def test_dataset_without_buckets_has_a_static_shape():
-    spec = CopyTask(5).dataset(3, 2, 7, 0, 2).element_spec
-    assert tuple(spec["source"].shape) == (3, 8)
+def test_dataset_without_bands_is_uniform():
+    rows = np.concatenate([e["source"] for e in CopyTask(5).dataset(101, 2, 7, 0, 11)])
+    assert rows.shape == (1111, 8)
+    counts = np.bincount(lengths_of(rows), minlength=8)
+    assert (counts[:2] == 0).all()
+    assert (abs(counts[2:] - 1111 / 6) < 50).all()
 
 
 def test_dataset_runs_again_from_its_start():
@@ -111,10 +120,10 @@ def test_vocabulary_and_chance():
         (lambda: CopyTask(5).sample(3, 4, 2, 0), "min_length=4, max_length=2"),
         (lambda: CopyTask(5).sample(3, 4, 7, -2), "seed must not be negative, got -2"),
         (lambda: CopyTask(5).sample(3, 4, 7, 0, width=7), "at least max_length [+] 1 = 8"),
-        (lambda: next(CopyTask(5).batches(3, {}, 0, 1)), "buckets must map"),
+        (lambda: next(CopyTask(5).batches(3, {}, 0, 1)), "bands must map"),
         (lambda: next(CopyTask(5).batches(3, {5: 0.0}, 0, 1)), "shares above 0"),
-        (lambda: CopyTask(5).dataset(3, 1, 7, 0, 1, buckets={5: 1.0}), "largest bucket must be"),
-        (lambda: CopyTask(5).dataset(3, 6, 7, 0, 1, buckets={5: 1, 7: 1}), "min_length=6"),
+        (lambda: CopyTask(5).dataset(3, 1, 7, 0, 1, bands={5: 1.0}), "largest band must be"),
+        (lambda: CopyTask(5).dataset(3, 6, 7, 0, 1, bands={5: 1, 7: 1}), "min_length=6"),
     ],
 )
 def test_mistakes_are_named_with_a_fix(call, message):

@@ -302,9 +302,9 @@ def test_arguments_are_checked(make_run):
 @pytest.mark.parametrize(
     "options",
     [
-        {"buckets": {}},
-        {"buckets": {0: 1.0}},
-        {"buckets": {5: 0.0}},
+        {"bands": {}},
+        {"bands": {0: 1.0}},
+        {"bands": {5: 0.0}},
         {"steps": 0},
         {"learning_rate": 0.0},
         {"final_learning_rate": -1.0},
@@ -313,7 +313,7 @@ def test_arguments_are_checked(make_run):
 )
 def test_stage_fields_are_checked(options):
     with pytest.raises(ValueError, match=next(iter(options))):
-        Stage(**{"buckets": {5: 1.0}, "steps": 3, **options})
+        Stage(**{"bands": {5: 1.0}, "steps": 3, **options})
 
 
 def test_learning_rate_falls_along_a_half_cosine():
