@@ -55,10 +55,13 @@ class Seq2Seq(keras.Model):
         config, dtype = self.config, self.dtype_policy
         if config.tied_embeddings != "all":
             self.source_embedding = keras.layers.Embedding(
-                config.vocab_source, config.d_emb, dtype=dtype, name="source_embedding"
+                config.vocab_source, config.d_emb, _spread(), dtype=dtype, name="source_embedding"
             )
+        # a tied matrix is the output layer's too, whose logits it would blow up at that size
+        tied = config.tied_embeddings != "none"
+        spread = _spread(config.d_emb**-0.5 if tied else 1.0)
         self.target_embedding = keras.layers.Embedding(
-            config.vocab_target, config.d_emb, dtype=dtype, name="target_embedding"
+            config.vocab_target, config.d_emb, spread, dtype=dtype, name="target_embedding"
         )
         self.encoder = RecurrentEncoder(
             config.units,
@@ -75,7 +78,6 @@ class Seq2Seq(keras.Model):
         self.decoder = AttentionDecoder(decoder_cell(config, dtype), dtype=dtype, name="decoder")
         if config.attention == "bahdanau":
             self.readout = keras.layers.Dense(config.d_emb, "tanh", dtype=dtype, name="readout")
-        tied = config.tied_embeddings != "none"
         self.output_layer = OutputLayer(config.vocab_target, tied, dtype=dtype, name="output")
         self.dropout = keras.layers.Dropout(config.dropout, dtype=dtype)
 
@@ -307,6 +309,12 @@ class Seq2Seq(keras.Model):
     @classmethod
     def from_config(cls, config, custom_objects=None):
         return cls(**config)
+
+
+def _spread(stddev=1.0):
+    """Initial embeddings: N(0, 1). Keras' default, uniform within 0.05, starves the cells: the copy
+    task at length 20 then took over twice the steps."""
+    return keras.initializers.RandomNormal(stddev=stddev)
 
 
 def _shift(target):
