@@ -64,6 +64,9 @@ class _SplitStep:
             projected = projected + ops.matmul(extra, weights["extra"])
         return self._advance(projected, states, weights)
 
+    def _advance(self, projected, states, weights):
+        raise NotImplementedError  # by the subclass of each kind of cell
+
     def _input_bias(self):
         return self._cast(self.cell.bias)
 

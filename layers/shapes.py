@@ -71,7 +71,9 @@ def check_axes(
     return sizes
 
 
-def _settle(tensors: Tensors, fixed: Mapping[str, tuple[int | None, str]]):
+def _settle(
+    tensors: Tensors, fixed: Mapping[str, tuple[int | None, str]]
+) -> tuple[dict[str, int | None], dict[str, str]]:
     """The size of each axis and the name of what fixed it."""
     sizes: dict[str, int | None] = {}
     origin: dict[str, str] = {}
@@ -109,7 +111,9 @@ def _rank_fix(name: str, rank: int, axes: Sequence[str]) -> str:
     return f"reshape {name} to {_words(axes)}."
 
 
-def _size_fix(name: str, shape: Shape, axes: Sequence[str], axis: str, sizes) -> str:
+def _size_fix(
+    name: str, shape: Shape, axes: Sequence[str], axis: str, sizes: Mapping[str, int | None]
+) -> str:
     wanted = [sizes[a] for a in axes]
     swapped = list(shape)
     for i in range(len(shape) - 1):

@@ -1,6 +1,6 @@
 """What a model is made of, checked field by field."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from difflib import get_close_matches
 from typing import Any
@@ -166,7 +166,7 @@ class ModelConfig:
         return cls(**values)
 
 
-def check_names(kind, given, known) -> None:
+def check_names(kind: str, given: Iterable[str], known: Collection[str]) -> None:
     """Refuse names that are not known, with the nearest that are."""
     for name in given:
         if name not in known:

@@ -10,6 +10,7 @@ import importlib
 import importlib.abc
 import importlib.util
 import sys
+from types import FrameType
 
 MODULES = (
     "attention_zoo.layers.attention_decoder",
@@ -78,7 +79,7 @@ class _LoaderThenImportAll(importlib.abc.Loader):
 
 def _asked_by_us() -> bool:
     """Whether one of this project's modules is importing Keras at this moment."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         name = frame.f_globals.get("__name__", "")
         if name.startswith("attention_zoo.") and name != __name__:
