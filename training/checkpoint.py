@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import zipfile
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -56,6 +57,13 @@ def save_checkpoint(path: Path, model: keras.Model, state: RunState) -> None:
     record = {"state": asdict(state), "seeds": [seed.tolist() for seed in _read_seeds(model)]}
     with zipfile.ZipFile(beside, "a") as archive:
         archive.writestr(_STATE_FILE, json.dumps(record))
+    os.replace(beside, path)
+
+
+def copy_checkpoint(source: Path, path: Path) -> None:
+    """Make `path` a copy of the checkpoint `source`, whole at every moment."""
+    beside = path.with_name(f"{path.stem}.partial.keras")
+    shutil.copyfile(source, beside)
     os.replace(beside, path)
 
 

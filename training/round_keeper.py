@@ -10,7 +10,7 @@ from typing import Any
 
 import keras
 
-from attention_zoo.training.checkpoint import RunState, save_checkpoint
+from attention_zoo.training.checkpoint import RunState, copy_checkpoint, save_checkpoint
 from attention_zoo.training.run_log import RunLog
 from attention_zoo.training.stage import Stage
 
@@ -69,9 +69,9 @@ class RoundKeeper(keras.callbacks.Callback):
             self.state.stage_step = 0
             self.state.stale_rounds = 0
             self.model.stop_training = True
-        if is_best:
-            save_checkpoint(self.best_path, self.model, self.state)
         save_checkpoint(self.last_path, self.model, self.state)
+        if is_best:
+            copy_checkpoint(self.last_path, self.best_path)
 
     def _advance(self, loss: float) -> bool:
         """Count the round; whether it is the best so far."""

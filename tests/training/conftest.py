@@ -8,6 +8,7 @@ import pytest
 from attention_zoo.training import (
     CopyTask,
     MaskedCrossEntropy,
+    Recipe,
     SequenceAccuracy,
     Stage,
     TokenAccuracy,
@@ -49,3 +50,18 @@ def copy_batches():
         return data.map(lambda batch: (batch["source"], batch["target"]))
 
     return batches
+
+
+@pytest.fixture(scope="session")
+def tiny_recipe() -> Recipe:
+    """Copies three symbols of five; seconds of training."""
+    return Recipe(
+        n_symbols=5,
+        model={"d_emb": 11, "units": 13, "max_length": 7},
+        stages=(Stage({3: 1.0}, steps=150, learning_rate=0.01),),
+        lengths=(2, 3),
+        batch_size=17,
+        steps_per_round=50,
+        n_evaluation=23,
+        jit_compile=False,
+    )
