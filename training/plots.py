@@ -39,7 +39,7 @@ def plot_accuracy_by_length(
         axes.plot(curve.lengths, curve.accuracy, "o-", color=colour, label=curve.label)
         if curve.low is not None and curve.high is not None:
             axes.fill_between(curve.lengths, curve.low, curve.high, color=colour, alpha=0.2)
-    axes.axhline(chance, color="0.45", linestyle="--", label=f"chance ({chance:.3f})")
+    axes.axhline(chance, color="0.45", linestyle="--", label=f"chance ({chance:.3g})")
     axes.set_xscale("log", base=2)
     lengths = sorted({length for curve in curves for length in curve.lengths})
     axes.set_xticks(lengths, [str(length) for length in lengths])
@@ -49,7 +49,7 @@ def plot_accuracy_by_length(
     axes.set_ylabel("token accuracy, free-running")
     axes.set_title(title)
     axes.grid(alpha=0.3)
-    axes.legend(loc="center left")
+    figure.legend(loc="outside lower center", ncols=3, frameon=False)
     _save(figure, path)
 
 
@@ -93,7 +93,7 @@ def plot_alignment(
     axes.set_yticks(range(rows), target_labels)
     axes.xaxis.tick_top()
     axes.xaxis.set_label_position("top")
-    axes.tick_params(labelsize=8 if max(rows, columns) <= 40 else 5)
+    axes.tick_params(labelsize=8 if max(rows, columns) <= 40 else 6)
     axes.set_xlabel("source")
     axes.set_ylabel("output")
     axes.set_title(title)
@@ -102,7 +102,7 @@ def plot_alignment(
 
 
 def _are_long(labels: Sequence[str]) -> bool:
-    return any(len(label) > 2 for label in labels)
+    return any(len(label) > 3 for label in labels)
 
 
 def _save(figure: Figure, path: str | Path) -> None:
