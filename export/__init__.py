@@ -5,17 +5,31 @@ from typing import TYPE_CHECKING
 from attention_zoo.lazy_package import lazy_package
 
 if TYPE_CHECKING:  # what type checkers and editors see; at run time NAMES decides
+    from attention_zoo.export.errors import ConversionError as ConversionError
+    from attention_zoo.export.errors import ExportError as ExportError
+    from attention_zoo.export.errors import FileLoadError as FileLoadError
+    from attention_zoo.export.errors import ParityError as ParityError
+    from attention_zoo.export.errors import UnsupportedOpsError as UnsupportedOpsError
     from attention_zoo.export.exporter import export_model as export_model
     from attention_zoo.export.exporter import validate_directory as validate_directory
     from attention_zoo.export.runtime import LiteRTModel as LiteRTModel
     from attention_zoo.export.runtime import OnnxModel as OnnxModel
     from attention_zoo.export.runtime import SavedModel as SavedModel
+    from attention_zoo.export.timing import time_predict as time_predict
+    from attention_zoo.export.validation import Report as Report
 
 NAMES = {
+    "ConversionError": "errors",
+    "ExportError": "errors",
+    "FileLoadError": "errors",
     "LiteRTModel": "runtime",
     "OnnxModel": "runtime",
+    "ParityError": "errors",
+    "Report": "validation",
     "SavedModel": "runtime",
+    "UnsupportedOpsError": "errors",
     "export_model": "exporter",
+    "time_predict": "timing",
     "validate_directory": "exporter",
 }
 

@@ -57,7 +57,7 @@ def ending_cases(
     beside one that has not ended. Returns only the kinds that were found.
     """
     generator = np.random.default_rng(seed)
-    lengths = generator.integers(1, max(2, max_length // 2), _CANDIDATES)
+    lengths = generator.integers(1, max(4, max_length // 2 + 1), _CANDIDATES)
     lengths[::8] = max_length + 3
     sources = random_sources(generator, vocab_source, tuple(int(size) for size in lengths))
     outputs = greedy(sources)

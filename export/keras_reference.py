@@ -83,7 +83,7 @@ class KerasReference:
             log_probs = log_probs.numpy()
             outputs["log_probs"][step] = log_probs[token]
             outputs["gaps"][step] = log_probs.max() - log_probs[token]
-            outputs["alignments"][step] = alignments[0].numpy()
+            outputs["alignments"][step] = np.asarray(alignments)[0]
             if token == EOS:
                 break
             previous = token

@@ -20,7 +20,13 @@ from typing import Any
 import numpy as np
 
 from attention_zoo.export.errors import FileLoadError
-from attention_zoo.manifest import MANIFEST_FILE, ManifestError, read_manifest
+from attention_zoo.manifest import (
+    MANIFEST_FILE,
+    Manifest,
+    ManifestError,
+    check_files,
+    read_manifest,
+)
 from attention_zoo.source_batch import source_batch
 
 Outputs = dict[str, np.ndarray]
@@ -38,13 +44,15 @@ class OnnxModel:
 
     Raises:
         FileLoadError: the file is missing or onnxruntime does not accept it.
+        FileChangedError: its bytes are not those that the manifest beside it recorded.
     """
 
     def __init__(
         self, path: str | Path, vocab_source: int | None = None, threads: int | None = None
     ):
         self.path = _file(path, "model.onnx")
-        self.vocab_source = _vocabulary(self.path.parent, vocab_source)
+        self._manifest = _manifest(self.path.parent)
+        self.vocab_source = _vocabulary(self._manifest, vocab_source)
         self._threads = threads
         self._greedy = self._session(self.path)
         self._beam: Any = None
@@ -67,6 +75,7 @@ class OnnxModel:
     def _session(self, path: Path) -> Any:
         import onnxruntime
 
+        _check_bytes(self._manifest, path.parent, path)
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
         if self._threads is not None:
@@ -90,6 +99,7 @@ class LiteRTModel:
 
     Raises:
         FileLoadError: the file is missing or LiteRT does not accept it.
+        FileChangedError: its bytes are not those that the manifest beside it recorded.
     """
 
     def __init__(
@@ -98,7 +108,9 @@ class LiteRTModel:
         from ai_edge_litert.interpreter import Interpreter
 
         self.path = _file(path, "model.tflite")
-        self.vocab_source = _vocabulary(self.path.parent, vocab_source)
+        manifest = _manifest(self.path.parent)
+        self.vocab_source = _vocabulary(manifest, vocab_source)
+        _check_bytes(manifest, self.path.parent, self.path)
         try:
             # from memory: a file that is replaced while it is mapped would change under the model
             self._interpreter = Interpreter(
@@ -158,13 +170,17 @@ class SavedModel:
 
     Raises:
         FileLoadError: the folder is missing or TensorFlow does not accept it.
+        FileChangedError: its bytes are not those that the manifest beside it recorded.
     """
 
     def __init__(self, path: str | Path, vocab_source: int | None = None):
         import tensorflow as tf
 
         self.path = _saved_model_folder(Path(path))
-        self.vocab_source = _vocabulary(self.path.parent.parent, vocab_source)
+        folder = self.path.parent.parent
+        manifest = _manifest(folder)
+        self.vocab_source = _vocabulary(manifest, vocab_source)
+        _check_bytes(manifest, folder, *(one for one in self.path.rglob("*") if one.is_file()))
         try:
             self._module = tf.saved_model.load(str(self.path))
             self._greedy = self._module.signatures["serving_default"]
@@ -214,14 +230,25 @@ def _version(path: Path) -> int:
     return int(path.name) if path.name.isdecimal() else -1
 
 
-def _vocabulary(folder: Path, given: int | None) -> int | None:
-    if given is not None or not (folder / MANIFEST_FILE).is_file():
+def _manifest(folder: Path) -> Manifest | None:
+    return read_manifest(folder) if (folder / MANIFEST_FILE).is_file() else None
+
+
+def _check_bytes(manifest: Manifest | None, folder: Path, *paths: Path) -> None:
+    """Refuse a file that is not the one its manifest names: a bad one can end the process."""
+    if manifest is not None:
+        names = (path.relative_to(folder).as_posix() for path in paths)
+        check_files(folder, manifest, only=tuple(name for name in names if name in manifest.files))
+
+
+def _vocabulary(manifest: Manifest | None, given: int | None) -> int | None:
+    if given is not None or manifest is None:
         return given
-    size = read_manifest(folder).config.get("vocab_source")
+    size = manifest.config.get("vocab_source")
     if not isinstance(size, int):
         raise ManifestError(
-            f"{folder / MANIFEST_FILE}: config should hold vocab_source (a whole number), got "
-            f"{size!r}. Export the model again."
+            f"{MANIFEST_FILE}: config should hold vocab_source (a whole number), got {size!r}. "
+            "Export the model again."
         )
     return size
 

@@ -21,8 +21,9 @@ from attention_zoo.export.step_loop import step_loop
 
 STEP_LOOP = "encode + step"
 
-# large enough that no model's own logits matter, small enough to leave scores their last digits
-_SHIFTS = {"early eos": 30.0, "no eos": -30.0}
+KINDS = {"early eos": 1.0, "no eos": -1.0}
+# the first is enough for most models; a larger one takes digits from the scores of other beams
+_SHIFTS = (30.0, 60.0, 120.0, 240.0, 480.0)
 
 Writer = Callable[[Any, Path], Any]
 
@@ -108,31 +109,36 @@ def validate_files(
     cases = [*standard_cases(config.vocab_source, seed), *found.values()]
     report = Report()
     _run_cases(report, reference, folder, formats, cases)
-    for kind, shift in _SHIFTS.items():
+    for kind in KINDS:
         if kind in found:
             report.eos[kind] = "the model as it is"
         elif write_variant is None:
             report.eos[kind] = "not tried: no input made the model do it"
         else:
-            report.eos[kind] = f"a copy of the model with the logit of eos shifted by {shift:g}"
-            _run_variant(report, ShiftedEos(model, shift), settings, formats, write_variant, kind)
+            report.eos[kind] = _run_variant(report, reference, formats, write_variant, kind)
     return report
 
 
 def _run_variant(
     report: Report,
-    model: ShiftedEos,
-    settings: DecodeSettings,
+    reference: KerasReference,
     formats: tuple[str, ...],
     write_variant: Writer,
     kind: str,
-) -> None:
-    with tempfile.TemporaryDirectory(prefix="attention-zoo-variant-") as name:
-        folder = Path(name)
-        write_variant(model, folder)
-        source = standard_cases(model.config.vocab_source)[2].source
-        reference = KerasReference(model, settings)
-        _run_cases(report, reference, folder, formats, [Case(kind, source)])
+) -> str:
+    """Compare a copy of the model that ends as `kind` says; returns how that was brought about."""
+    settings, config = reference.settings, reference.model.config
+    for size in _SHIFTS:
+        shift = KINDS[kind] * size
+        shifted = KerasReference(ShiftedEos(reference.model, shift), settings)
+        cases = ending_cases(shifted.greedy, config.vocab_source, settings.max_length)
+        if kind not in cases:
+            continue
+        with tempfile.TemporaryDirectory(prefix="attention-zoo-variant-") as folder:
+            write_variant(shifted.model, Path(folder))
+            _run_cases(report, shifted, Path(folder), formats, [cases[kind]])
+        return f"a copy of the model with the logit of eos shifted by {shift:g}"
+    return f"not tried: no shift of eos made the model do it within {settings.max_length} steps"
 
 
 def _run_cases(

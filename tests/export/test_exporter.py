@@ -1,0 +1,116 @@
+"""What `export_model` refuses, and that a failure leaves nothing behind."""
+
+import numpy as np
+import pytest
+
+from attention_zoo.export import export_model, exporter, tflite
+from attention_zoo.export.errors import (
+    ConversionError,
+    FileLoadError,
+    OutputValueError,
+    UnsupportedOpsError,
+)
+
+MODEL = "luong_dot_gru"
+
+
+def left_in(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"formats": ("onnx", "coreml")}, "got coreml"),
+        ({"formats": ()}, "expected one or more of savedmodel, tflite, onnx, got none"),
+        ({"max_length": 0}, "max_length: expected a whole number of at least 1, got 0"),
+        ({"max_length": 2.5}, "max_length"),
+        ({"beam_width": 0}, "beam_width: expected"),
+        ({"beam_width": True}, "beam_width: expected"),
+        ({"length_penalty": -0.1}, "length_penalty: expected a finite number"),
+        ({"length_penalty": float("nan")}, "length_penalty"),
+    ],
+)
+def test_options_are_checked_first(new_model, tmp_path, options, words):
+    with pytest.raises(ValueError, match=words):
+        export_model(new_model(MODEL), tmp_path / "out", **options)
+    assert left_in(tmp_path) == []
+
+
+def test_existing_folder_is_refused_before_conversion(new_model, tmp_path, monkeypatch):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "precious").write_text("old")
+    monkeypatch.setattr(exporter, "_write_formats", lambda *_: pytest.fail("converted already"))
+    with pytest.raises(FileExistsError, match="force"):
+        export_model(new_model(MODEL), tmp_path / "out")
+    assert left_in(tmp_path / "out") == ["precious"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_interruption_leaves_nothing(new_model, tmp_path, monkeypatch, error):
+    def interrupted(*_, **__):
+        raise error
+
+    monkeypatch.setattr(exporter, "validate_files", interrupted)
+    with pytest.raises(error):
+        export_model(new_model(MODEL), tmp_path / "out", formats=["savedmodel"])
+    assert left_in(tmp_path) == []
+
+
+def test_refusal_of_a_converter_is_typed(new_model, tmp_path, monkeypatch):
+    def refuse(*_):
+        raise RuntimeError("failed to legalize operation")
+
+    monkeypatch.setattr(tflite, "_convert", refuse)
+    with pytest.raises(ConversionError, match=r"TFLite: .*failed to legalize"):
+        export_model(new_model(MODEL), tmp_path / "out", formats="tflite")
+    assert left_in(tmp_path) == []
+
+
+def test_flex_ops_are_refused(new_model, tmp_path, monkeypatch, flex_file):
+    monkeypatch.setattr(tflite, "_convert", lambda *_: flex_file)
+    with pytest.raises(UnsupportedOpsError, match="CUSTOM:Flex") as caught:
+        export_model(new_model(MODEL), tmp_path / "out", formats="tflite")
+    assert all(name.startswith("CUSTOM:Flex") for name in caught.value.ops)
+    assert left_in(tmp_path) == []
+
+
+def test_file_that_does_not_load_is_refused(new_model, tmp_path, monkeypatch):
+    monkeypatch.setattr(tflite, "_convert", lambda *_: b"")
+    monkeypatch.setattr(tflite, "operators", lambda _: [])
+    with pytest.raises(FileLoadError, match=r"model\.tflite.*exit status 1"):
+        export_model(new_model(MODEL), tmp_path / "out", formats="tflite")
+    assert left_in(tmp_path) == []
+
+
+def test_file_that_answers_otherwise_is_refused(new_model, tmp_path, monkeypatch):
+    # the file gets the weights of another model
+    other = new_model(MODEL, seed=1)
+    write = exporter.saved_model.write_saved_model
+    monkeypatch.setattr(
+        exporter.saved_model, "write_saved_model", lambda _, *rest: write(other, *rest)
+    )
+    with pytest.raises(OutputValueError) as caught:
+        export_model(new_model(MODEL), tmp_path / "out", formats=["savedmodel"])
+    text = str(caught.value)
+    for signature in ("greedy", "beam"):
+        for output in ("tokens", "scores", "alignments"):
+            assert f"saved_model/1 {signature} {output}: values (largest difference " in text
+    assert all(np.isfinite(one.largest) for one in caught.value.differences)
+    assert left_in(tmp_path) == []
+
+
+def test_other_formats_are_left_out(new_model, tmp_path):
+    manifest = export_model(
+        new_model(MODEL), tmp_path / "out", formats=["savedmodel"], max_length=3
+    )
+    assert left_in(tmp_path / "out") == [
+        "README.md",
+        "config.json",
+        "manifest.json",
+        "model.weights.h5",
+        "saved_model",
+    ]
+    assert manifest.decoding == {"max_length": 3, "beam_width": 4, "length_penalty": 1.0}
+    assert set(manifest.parity["files"]) == {"saved_model/1"}
+    assert (manifest.data, manifest.metrics, manifest.training) == ({}, {}, {})

@@ -1,0 +1,113 @@
+"""A folder appears whole or not at all."""
+
+import stat
+
+import pytest
+
+from attention_zoo.export import publish
+from attention_zoo.export.publish import publish_folder
+
+
+def left_in(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_folder_takes_its_name_at_the_end(tmp_path):
+    target = tmp_path / "deep" / "out"
+    with publish_folder(target) as folder:
+        (folder / "file").write_text("new")
+        assert not target.exists()
+        assert folder.parent == target.parent
+    assert (target / "file").read_text() == "new"
+    assert left_in(target.parent) == ["out"]
+    assert stat.S_IMODE(target.stat().st_mode) & 0o700 == 0o700
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("force", [False, True])
+def test_nothing_is_left_when_the_block_fails(tmp_path, error, force):
+    target = tmp_path / "out"
+    if force:
+        target.mkdir()
+        (target / "file").write_text("old")
+
+    def write():
+        with publish_folder(target, force) as folder:
+            (folder / "file").write_text("half")
+            raise error
+
+    with pytest.raises(error):
+        write()
+    assert left_in(tmp_path) == (["out"] if force else [])
+    if force:
+        assert (target / "file").read_text() == "old"
+
+
+def test_existing_folder_is_refused_before_any_work(tmp_path):
+    target = tmp_path / "out"
+    target.mkdir()
+    (target / "file").write_text("old")
+    with pytest.raises(FileExistsError, match="force=True"), publish_folder(target):
+        pytest.fail("the block should not have been entered")
+    assert (target / "file").read_text() == "old"
+
+
+def test_existing_folder_is_replaced_on_request(tmp_path):
+    target = tmp_path / "out"
+    target.mkdir()
+    (target / "stale").write_text("old")
+    with publish_folder(target, force=True) as folder:
+        (folder / "file").write_text("new")
+        assert (target / "stale").exists()
+    assert left_in(target) == ["file"]
+    assert left_in(tmp_path) == ["out"]
+
+
+def test_empty_folder_needs_no_force(tmp_path):
+    target = tmp_path / "out"
+    target.mkdir()
+    with publish_folder(target) as folder:
+        (folder / "file").write_text("new")
+    assert left_in(target) == ["file"]
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_file_is_never_replaced(tmp_path, force):
+    target = tmp_path / "out"
+    target.write_text("a file")
+    with pytest.raises(FileExistsError, match="never replaced"), publish_folder(target, force):
+        pytest.fail("the block should not have been entered")
+    assert target.read_text() == "a file"
+
+
+def test_folder_that_appeared_meanwhile_is_kept(tmp_path):
+    target = tmp_path / "out"
+
+    def write():
+        with publish_folder(target) as folder:
+            (folder / "file").write_text("mine")
+            target.mkdir()
+            (target / "file").write_text("theirs")
+
+    with pytest.raises(FileExistsError):
+        write()
+    assert (target / "file").read_text() == "theirs"
+    assert left_in(tmp_path) == ["out"]
+
+
+def test_old_folder_comes_back_if_the_rename_fails(tmp_path, monkeypatch):
+    target = tmp_path / "out"
+    target.mkdir()
+    (target / "file").write_text("old")
+    rename = publish.Path.rename
+
+    def fail_on_new(self, to):
+        if self.name.startswith(".out.") and to == target:
+            raise OSError("disk full")
+        return rename(self, to)
+
+    monkeypatch.setattr(publish.Path, "rename", fail_on_new)
+    with pytest.raises(OSError, match="disk full"), publish_folder(target, force=True) as folder:
+        (folder / "file").write_text("new")
+    assert (target / "file").read_text() == "old"
+    assert left_in(tmp_path) == ["out"]
