@@ -15,7 +15,8 @@ class Bridge(keras.layers.Layer):
 
     Args:
         d_s: width of the decoder states.
-        n_layers: decoder layers; those above the encoder's last layer start from it.
+        n_layers: decoder layers. The top ones start from the encoder's top ones, layer by layer;
+            where the decoder has more, those above the encoder's last layer start from it.
         kind: "copy", "project" or "backward".
     """
 
@@ -57,8 +58,10 @@ class Bridge(keras.layers.Layer):
     def call(self, states):
         """Encoder states, a list (layers) of lists of (batch, d_h) -> flat list of (batch, d_s)."""
         first = []
+        # a deeper encoder is read from its top: its last layer holds what the others found
+        below = max(0, len(states) - self.n_layers)
         for layer in range(self.n_layers):
-            own = states[min(layer, len(states) - 1)]
+            own = states[min(below + layer, len(states) - 1)]
             for i, state in enumerate(own):
                 if self.kind == "copy":
                     first.append(state)
