@@ -99,6 +99,8 @@ def mechanisms():
 def _mechanism_cases():
     memory = {"memory": ("batch", "T_enc", "d_h"), "memory_mask": ("batch", "T_enc")}
     for name, (make, sizes) in mechanisms().items():
+        if name == "multihead_dot":
+            continue  # nothing that dot and multihead do not have
         one, many = ("batch", "d_s"), ("batch", "T_dec", "d_s")
         zero = ("context", "weights")
         yield Case(f"{name}-one_query", make, {"query": one, **memory}, _attend, sizes, zero)
@@ -180,13 +182,11 @@ def _decoder_cases():
     for order, cell in [
         ("plain", "gru"),
         ("bahdanau", "gru"),
-        ("bahdanau", "lstm"),
         ("bahdanau", "stack"),
         ("bahdanau", "gru_reset_before"),
         ("bahdanau_multihead", "simple"),
         ("luong", "lstm"),
         ("luong", "stack"),
-        ("luong_feeding", "gru"),
         ("luong_feeding", "gru_no_bias"),
     ]:
         states = {"gru": 1, "lstm": 2, "stack": 3}.get(cell.split("_")[0], 1)
@@ -222,7 +222,7 @@ def _encode(layer, x, training=False):
 
 def _encoder_cases():
     inputs = {"inputs": ("batch", "T_enc", "d_emb"), "mask": ("batch", "T_enc")}
-    for cell, n_layers, bidirectional in [("gru", 1, True), ("lstm", 2, True), ("lstm", 1, False)]:
+    for cell, n_layers, bidirectional in [("lstm", 2, True), ("gru", 1, False)]:
         yield Case(
             f"encoder-{cell}-{n_layers}-{'both' if bidirectional else 'one'}",
             lambda c=cell, n=n_layers, b=bidirectional: layers.RecurrentEncoder(

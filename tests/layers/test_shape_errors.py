@@ -48,7 +48,7 @@ def partners(case, name, axis):
 
 
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_each_axis_of_each_input_is_checked(case, data):
     drawn = case.draw()
     name = data.draw(st.sampled_from(sorted(drawn)), label="input")
@@ -73,7 +73,7 @@ def test_each_axis_of_each_input_is_checked(case, data):
 
 
 @given(data=st.data())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_a_missing_or_an_extra_axis_is_an_error(case, data):
     drawn = case.draw()
     name = data.draw(st.sampled_from(sorted(drawn)), label="input")

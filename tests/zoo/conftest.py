@@ -18,6 +18,7 @@ VARIANTS = {
         "luong_general_lstm",
         {"input_feeding": True, "decoder_layers": 2, "encoder_layers": 2, "bidirectional": True},
     ),
+    "deep_encoder": ("seq2seq_gru", {"encoder_layers": 3, "decoder_layers": 2}),
     "baseline_stack": ("seq2seq_lstm", {"bidirectional": True, "decoder_layers": 2}),
     "tied_target": ("luong_general_gru", {"tied_embeddings": "target"}),
     "tied_all": ("bahdanau_gru", {"tied_embeddings": "all", "vocab_source": 11}),
