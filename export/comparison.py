@@ -92,7 +92,7 @@ class Comparison:
             self.largest[name] = max(largest, self.largest.get(name, 0.0))
             if largest > (0.0 if name in _EXACT else TOLERANCE):
                 place = np.unravel_index(int(difference.argmax()), difference.shape)
-                where = tuple(int(axis) for axis in (*(index or ()), *place))
+                where = (*(index or ()), *map(int, place))
                 detail = f"at {where} expected {wanted[place]}, got {got[name][place]}"
                 self._differs(case, name, "values", detail, largest)
 

@@ -186,8 +186,10 @@ def _write_formats(
     if tflite.FORMAT in formats:
         signatures = tflite.write_tflite(model, folder, settings)
         path = folder / tflite.FILE
-        details = {"operators": tflite.operators(path.read_bytes())}
-        entries[tflite.FILE] = describe_file(path, tflite.FORMAT, signatures, details)
+        operators = tflite.operators(path.read_bytes())
+        entries[tflite.FILE] = describe_file(
+            path, tflite.FORMAT, signatures, {"operators": operators}
+        )
     if onnx_writer.FORMAT in formats:
         metadata = {
             "model": model.name,
@@ -198,8 +200,9 @@ def _write_formats(
         }
         written = onnx_writer.write_onnx(model, folder, settings, metadata)
         for name, signatures in written.items():
-            details = {"opset": onnx_writer.OPSET}
-            entries[name] = describe_file(folder / name, onnx_writer.FORMAT, signatures, details)
+            entries[name] = describe_file(
+                folder / name, onnx_writer.FORMAT, signatures, {"opset": onnx_writer.OPSET}
+            )
     return entries
 
 

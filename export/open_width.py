@@ -11,7 +11,7 @@ class OpenWidth:
     """A model whose alignments have a width (T_enc) that no delegate can plan ahead.
 
     LiteRT hands a loop body to XNNPACK if every size in it follows from the inputs. Such a body
-    gave wrong tokens after T_enc had grown, in up to one of ten interpreters (ai-edge-litert 2.3:
+    gave wrong tokens after T_enc had grown, in up to one of four interpreters (ai-edge-litert 2.3:
     greedy decoding at lengths 1, 2, 3, ... in a fresh interpreter; never without XNNPACK, never at
     the first length). A reshape to a size that is computed inside the body keeps the body with the
     built-in kernels; it changes no value, and costs no measurable time.

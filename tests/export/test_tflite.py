@@ -1,7 +1,6 @@
 """Operators read from the flatbuffer; files that stay right while T_enc grows."""
 
 import numpy as np
-import pytest
 
 from attention_zoo.export.cases import random_sources
 from attention_zoo.export.runtime import LiteRTModel
@@ -17,15 +16,14 @@ def test_flex_ops_are_found(flex_file):
     assert "ADD" not in foreign
 
 
-@pytest.mark.parametrize("model_name", ["luong_dot_gru", "bahdanau_gru", "luong_concat_gru"])
-def test_growing_lengths_stay_right_in_fresh_interpreters(exported, model_name):
-    # A loop body that XNNPACK runs went wrong in one of ten interpreters at a length longer than
-    # all before. These three models showed it; with 60 interpreters it would hardly be missed.
-    case = exported(model_name)
+def test_growing_lengths_stay_right_in_fresh_interpreters(exported):
+    # A loop body that XNNPACK ran gave wrong tokens at a length longer than all before: this model
+    # did so in about one of four interpreters.
+    case = exported("luong_concat_gru")
     generator = np.random.default_rng(43)
     sources = [random_sources(generator, 23, (length,)) for length in range(1, 14)]
     expected = [case.model.greedy(source) for source in sources]
-    for _ in range(60):
+    for _ in range(40):
         model = LiteRTModel(case.folder)
         for source, wanted in zip(sources, expected, strict=True):
             got = model.predict(source)
