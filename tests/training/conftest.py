@@ -63,5 +63,4 @@ def tiny_recipe() -> Recipe:
         batch_size=17,
         steps_per_round=50,
         n_evaluation=23,
-        jit_compile=False,
     )
