@@ -19,25 +19,25 @@ def draw(*shape, seed=0):
     return np.random.default_rng([seed, *shape]).normal(size=shape)
 
 
-def arguments(mechanism):
+def arguments(function):
     """Named arguments of one function of the module, at sizes that are different primes."""
     states = {"decoder_state": draw(D_S), "encoder_states": draw(T_ENC, D_H)}
-    if mechanism == "dot_attention":
+    if function == "dot_attention":
         return states | {"decoder_state": draw(D_H)}
-    if mechanism == "general_attention":
+    if function == "general_attention":
         return states | {"W": draw(D_S, D_H)}
-    if mechanism == "concat_attention":
+    if function == "concat_attention":
         return states | {"W_a": draw(D_S + D_H, D_ATTN), "v_a": draw(D_ATTN)}
     return states | {"W_a": draw(D_S, D_ATTN), "U_a": draw(D_H, D_ATTN), "v_a": draw(D_ATTN)}
 
 
-def score_of(mechanism, s, h, W=None, W_a=None, U_a=None, v_a=None):
+def score_of(function, s, h, W=None, W_a=None, U_a=None, v_a=None):
     """e_i of one pair of states, number by number."""
-    if mechanism == "dot_attention":
+    if function == "dot_attention":
         return sum(s[j] * h[j] for j in range(len(s)))
-    if mechanism == "general_attention":
+    if function == "general_attention":
         return sum(s[j] * W[j][k] * h[k] for j in range(len(s)) for k in range(len(h)))
-    if mechanism == "concat_attention":
+    if function == "concat_attention":
         W_a, U_a = W_a[: len(s)], W_a[len(s) :]
     total = 0.0
     for a in range(len(v_a)):
@@ -47,17 +47,17 @@ def score_of(mechanism, s, h, W=None, W_a=None, U_a=None, v_a=None):
     return total
 
 
-MECHANISMS = ["additive_attention", "dot_attention", "general_attention", "concat_attention"]
+FUNCTIONS = ["additive_attention", "dot_attention", "general_attention", "concat_attention"]
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_equals_a_loop_over_numbers(mechanism):
-    named = arguments(mechanism)
-    context, weights = getattr(reference, mechanism)(**named)
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_equals_a_loop_over_numbers(function):
+    named = arguments(function)
+    context, weights = getattr(reference, function)(**named)
 
     lists = {name: value.tolist() for name, value in named.items()}
     s, h = lists.pop("decoder_state"), lists.pop("encoder_states")
-    exp = [math.exp(score_of(mechanism, s, h_i, **lists)) for h_i in h]
+    exp = [math.exp(score_of(function, s, h_i, **lists)) for h_i in h]
     expected = [e / sum(exp) for e in exp]
     assert weights.shape == (T_ENC,)
     assert context.shape == (D_H,)
@@ -106,38 +106,36 @@ def test_softmax_refuses_what_is_not_a_vector(scores):
 
 def broken_arguments():
     return [
-        pytest.param(mechanism, name, axis, id=f"{mechanism}-{name}-{axis}")
-        for mechanism in MECHANISMS
-        for name, value in arguments(mechanism).items()
+        pytest.param(function, name, axis, id=f"{function}-{name}-{axis}")
+        for function in FUNCTIONS
+        for name, value in arguments(function).items()
         for axis in range(value.ndim)
         if (name, axis) != ("encoder_states", 0)  # any number of encoder states is right
     ]
 
 
-@pytest.mark.parametrize(("mechanism", "name", "axis"), broken_arguments())
+@pytest.mark.parametrize(("function", "name", "axis"), broken_arguments())
 @pytest.mark.parametrize("size", ["longer", "one"])
-def test_an_axis_of_another_size_is_an_error_and_never_broadcasts(mechanism, name, axis, size):
-    named = arguments(mechanism)
+def test_an_axis_of_another_size_is_an_error_and_never_broadcasts(function, name, axis, size):
+    named = arguments(function)
     shape = list(named[name].shape)
     shape[axis] = 1 if size == "one" else shape[axis] + 2
     named[name] = draw(*shape)
-    with pytest.raises(ValueError, match=mechanism) as caught:
-        getattr(reference, mechanism)(**named)
+    with pytest.raises(ValueError, match=function) as caught:
+        getattr(reference, function)(**named)
     # two tensors disagree: the text shows both, whichever came first
     assert name in str(caught.value)
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_a_missing_or_an_extra_axis_is_an_error_that_names_the_argument(mechanism):
-    for name, value in arguments(mechanism).items():
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_missing_or_an_extra_axis_is_an_error_that_names_the_argument(function):
+    for name, value in arguments(function).items():
         for wrong in (value[None], value[0]):
             with pytest.raises(ValueError, match=name):
-                getattr(reference, mechanism)(**arguments(mechanism) | {name: wrong})
+                getattr(reference, function)(**arguments(function) | {name: wrong})
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_no_encoder_states_is_an_error(mechanism):
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_no_encoder_states_is_an_error(function):
     with pytest.raises(ValueError, match=r"encoder_states .* at least 1"):
-        getattr(reference, mechanism)(
-            **arguments(mechanism) | {"encoder_states": np.zeros((0, D_H))}
-        )
+        getattr(reference, function)(**arguments(function) | {"encoder_states": np.zeros((0, D_H))})
