@@ -18,6 +18,7 @@ from attention_zoo.export.publish import publish_folder
 from attention_zoo.export.validation import Report, validate_files
 from attention_zoo.manifest import (
     CONFIG_FILE,
+    MANIFEST_FILE,
     WEIGHTS_FILE,
     FileEntry,
     Manifest,
@@ -61,7 +62,7 @@ def export_model(
 
     Args:
         model: a `Seq2Seq`.
-        directory: the folder to write; must not exist yet, unless `force`.
+        directory: the folder to write; must be new or empty, unless `force`.
         formats: of "savedmodel", "tflite", "onnx".
         max_length: decode steps (T_dec of the files); None takes the model's own.
         beam_width: beams that are kept and returned.
@@ -70,17 +71,18 @@ def export_model(
             `metrics` and `seed` go under these names into the manifest, the rest under `training`.
         preset_name: the name under which the folder will be found.
         command: the command line that made it.
-        force: replace `directory` if it exists.
+        force: replace `directory` if it exists; it must have been exported before.
 
     Returns:
         The manifest that was written.
 
     Raises:
-        FileExistsError: `directory` exists and `force` is not given.
+        FileExistsError: `directory` exists and `force` is not given, or it holds other files.
         ValueError: an unknown format, or a size below 1.
         ConversionError, FileLoadError, ParityError: see `errors.py`.
     """
     directory = Path(directory)
+    _refuse_other_folder(directory)
     formats = _checked_formats(formats)
     settings = _checked_settings(model, max_length, beam_width, length_penalty)
     with publish_folder(directory, force) as folder:
@@ -127,6 +129,17 @@ def validate_directory(directory: str | Path) -> Report:
     report = validate_files(model, directory, formats, settings)
     report.raise_if_failed()
     return report
+
+
+def _refuse_other_folder(directory: Path) -> None:
+    # a slip such as directory="." with force must not cost anybody their files
+    if not directory.is_dir() or (directory / MANIFEST_FILE).is_file():
+        return
+    if any(directory.iterdir()):
+        raise FileExistsError(
+            f"{directory}: expected a folder that is new, empty, or was exported before (then "
+            f"force replaces it), got one with files and no {MANIFEST_FILE}. Give another folder."
+        )
 
 
 def _checked_formats(formats: Iterable[str]) -> tuple[str, ...]:

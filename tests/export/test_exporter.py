@@ -39,11 +39,28 @@ def test_options_are_checked_first(new_model, tmp_path, options, words):
 
 def test_existing_folder_is_refused_before_conversion(new_model, tmp_path, monkeypatch):
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "precious").write_text("old")
+    (tmp_path / "out" / "manifest.json").write_text("old")
     monkeypatch.setattr(exporter, "_write_formats", lambda *_: pytest.fail("converted already"))
     with pytest.raises(FileExistsError, match="force"):
         export_model(new_model(MODEL), tmp_path / "out")
-    assert left_in(tmp_path / "out") == ["precious"]
+    assert left_in(tmp_path / "out") == ["manifest.json"]
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_folder_of_other_files_is_never_replaced(new_model, tmp_path, force):
+    (tmp_path / "thesis.txt").write_text("old")
+    with pytest.raises(FileExistsError, match=r"no manifest\.json"):
+        export_model(new_model(MODEL), tmp_path, force=force)
+    assert left_in(tmp_path) == ["thesis.txt"]
+
+
+def test_an_earlier_export_is_replaced_on_request(new_model, tmp_path):
+    (tmp_path / "out").mkdir()
+    for name in ("manifest.json", "stale"):
+        (tmp_path / "out" / name).write_text("old")
+    export_model(new_model(MODEL), tmp_path / "out", formats=["savedmodel"], force=True)
+    assert "stale" not in left_in(tmp_path / "out")
+    assert left_in(tmp_path) == ["out"]
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
