@@ -92,7 +92,7 @@ def _answer(model: Seq2Seq, exported: Path, plot: Path) -> list[tuple[object, ..
     from attention_zoo.commands.answerer import file_answerer, open_file
     from attention_zoo.commands.predict import answer_lines, plot_first
     from attention_zoo.commands.sequence_ids import parse_ids, with_eos
-    from attention_zoo.commands.validate import directory_bytes, parity_cells
+    from attention_zoo.commands.validate import parity_cells
     from attention_zoo.export.timing import time_predict
     from attention_zoo.manifest import read_manifest
 
@@ -107,10 +107,17 @@ def _answer(model: Seq2Seq, exported: Path, plot: Path) -> list[tuple[object, ..
         _check_same(file, outputs["tokens"][:, 0], expected)
         tokens_equal, largest = parity_cells(list(parity[file].values()))
         milliseconds = time_predict(open_file(exported / name), [source])
-        size = directory_bytes(exported / file)
+        size = _bytes(exported / file)
         rows.append((file, size, largest, tokens_equal, f"{milliseconds:.2f}"))
     plot_first(source, outputs, plot)
     return rows
+
+
+def _bytes(path: Path) -> int:
+    """Bytes of a file, or of all files in a folder."""
+    if path.is_file():
+        return path.stat().st_size
+    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
 
 
 def _check_same(file: str, tokens: np.ndarray, expected: np.ndarray) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -61,10 +60,3 @@ def parity_cells(summaries: list[dict[str, Any]]) -> tuple[str, str]:
         default=0.0,
     )
     return words, f"{largest:.1e}"
-
-
-def directory_bytes(path: Path) -> int:
-    """Bytes of a file, or of all files in a folder."""
-    if path.is_file():
-        return path.stat().st_size
-    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
