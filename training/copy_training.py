@@ -9,15 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import keras
 
+from attention_zoo.registry import create_model
 from attention_zoo.training.copy_task import CopyTask
 from attention_zoo.training.evaluation import LengthAccuracy, evaluate_by_length
 from attention_zoo.training.losses import MaskedCrossEntropy
 from attention_zoo.training.metrics import SequenceAccuracy, TokenAccuracy
 from attention_zoo.training.recipe import Recipe, get_recipe
+from attention_zoo.training.stage import Stage
 from attention_zoo.training.training_run import TrainingResult, TrainingRun
 
 if TYPE_CHECKING:
-    from attention_zoo import Seq2Seq
+    import tensorflow as tf
+
+    from attention_zoo.seq2seq import Seq2Seq
 
 
 @dataclass(frozen=True)
@@ -63,31 +67,26 @@ def train_copy(
         ValueError: an unknown model, recipe or option.
         FileExistsError, CheckpointError: as `TrainingRun.train`.
     """
-    from attention_zoo import create_model
-
     recipe = get_recipe(recipe) if isinstance(recipe, str) else recipe
     task = CopyTask(recipe.n_symbols)
-    keras.utils.set_random_seed(seed)
-    options = {**recipe.model, **(overrides or {})}
-    model = create_model(
-        name, vocab_source=task.vocab_size, vocab_target=task.vocab_size, **options
-    )
-    compile_for(model, recipe)
+    model = _build(name, recipe, task, seed, overrides or {})
+
+    def batches(stage: Stage, start: int, stop: int) -> tf.data.Dataset:
+        size, longest = recipe.batch_size, stage.max_length
+        return task.dataset(size, 1, longest, seed, stop, bands=stage.bands, start=start)
+
     run = TrainingRun(
         model,
         recipe.stages,
-        lambda stage, start, stop: task.dataset(
-            recipe.batch_size,
-            1,
-            stage.max_length,
-            seed,
-            stop,
-            bands=stage.bands,
-            start=start,
-        ),
+        batches,
         directory,
         steps_per_round=recipe.steps_per_round,
-        identity={**recipe.identity(), "model": options, "name": name, "seed": seed},
+        identity={
+            **recipe.identity(),
+            "model": {**recipe.model, **(overrides or {})},
+            "name": name,
+            "seed": seed,
+        },
         tensorboard=tensorboard,
         verbose=verbose,
         **({"resume_hint": resume_hint} if resume_hint else {}),
@@ -98,6 +97,17 @@ def train_copy(
     accuracies = evaluate_by_length(model, task, recipe.lengths, recipe.n_evaluation)
     run.publish(result, free_running_metrics(accuracies, recipe), task.describe(), seed, command)
     return CopyTraining(model, task, result, accuracies, run.directory)
+
+
+def _build(
+    name: str, recipe: Recipe, task: CopyTask, seed: int, overrides: Mapping[str, Any]
+) -> Seq2Seq:
+    """The compiled model with the weights that `seed` gives it."""
+    keras.utils.set_random_seed(seed)
+    vocab = {"vocab_source": task.vocab_size, "vocab_target": task.vocab_size}
+    model = create_model(name, **vocab, **{**recipe.model, **overrides})
+    compile_for(model, recipe)
+    return model
 
 
 def compile_for(model: keras.Model, recipe: Recipe) -> None:

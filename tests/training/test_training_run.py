@@ -164,19 +164,6 @@ def test_a_stage_ends_by_its_accuracy(make_run):
     assert [row["token_accuracy"] >= 0.9 for row in rows] == [False] * (len(rows) - 1) + [True]
 
 
-def test_both_criteria_must_hold():
-    stage = Stage({2: 1.0}, steps=3, until_loss=0.1, until_accuracy=0.9)
-    assert not stage.reached(0.05, 0.8)
-    assert not stage.reached(0.5, 0.95)
-    assert stage.reached(0.1, 0.9)
-    assert not Stage({2: 1.0}, steps=3).reached(0.0, 1.0)
-
-
-def test_accuracy_criterion_without_the_metric():
-    with pytest.raises(ValueError, match="TokenAccuracy"):
-        Stage({2: 1.0}, steps=3, until_accuracy=0.9).reached(0.05, None)
-
-
 def test_patience_ends_a_stage(make_run):
     stage = Stage({2: 1.0}, steps=60, learning_rate=30.0, patience=2)
     run = make_run(stages=(stage,))
@@ -297,29 +284,3 @@ def test_arguments_are_checked(make_run):
         make_run(stages=(Stage({2: 1.0}, 5), Stage({2: 1.0}, 9)), steps_per_round=5)
     with pytest.raises(ValueError, match="must be compiled"):
         make_run(model=keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)]))
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"bands": {}},
-        {"bands": {0: 1.0}},
-        {"bands": {5: 0.0}},
-        {"steps": 0},
-        {"learning_rate": 0.0},
-        {"final_learning_rate": -1.0},
-        {"patience": 0},
-    ],
-)
-def test_stage_fields_are_checked(options):
-    with pytest.raises(ValueError, match=next(iter(options))):
-        Stage(**{"bands": {5: 1.0}, "steps": 3, **options})
-
-
-def test_learning_rate_falls_along_a_half_cosine():
-    stage = Stage({5: 1.0}, steps=8, learning_rate=1.0, final_learning_rate=0.2)
-    assert stage.rate_at(0) == pytest.approx(1.0)
-    assert stage.rate_at(4) == pytest.approx(0.6)
-    assert stage.rate_at(8) == pytest.approx(0.2)
-    assert stage.rate_at(99) == pytest.approx(0.2)
-    assert Stage({5: 1.0}, steps=8, learning_rate=0.5).rate_at(7) == 0.5
