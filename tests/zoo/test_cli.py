@@ -463,6 +463,8 @@ def test_force_replaces_nothing_but_an_export(tmp_path):
         refuse_to_overwrite(mine, force=False)
     refuse_to_overwrite(mine, force=True)
     refuse_to_overwrite(tmp_path / "new", force=False)
+    (tmp_path / "empty").mkdir()
+    refuse_to_overwrite(tmp_path / "empty", force=False)
     assert (mine / "thesis.txt").exists()
 
 

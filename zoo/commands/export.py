@@ -28,7 +28,7 @@ RECORD_FILE = "training.json"
     "--output",
     required=True,
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder to write; it must not exist yet.",
+    help="Folder to write; new or empty.",
 )
 @click.option(
     "--max-length",
@@ -38,7 +38,7 @@ RECORD_FILE = "training.json"
 @click.option("--beam-width", type=click.IntRange(1), default=4, show_default=True)
 @click.option("--length-penalty", type=float, default=1.0, show_default=True)
 @click.option("--name", help="Name of the preset, for the manifest and the card.")
-@click.option("--force", is_flag=True, help="Replace OUTPUT if it exists.")
+@click.option("--force", is_flag=True, help="Replace what an earlier export wrote to OUTPUT.")
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -82,20 +82,19 @@ def command(
 
 
 def refuse_to_overwrite(output: Path, force: bool) -> None:
-    """Raise FileExistsError if OUTPUT exists, unless `force` is to replace an earlier export.
+    """Raise FileExistsError unless OUTPUT is new or empty, or `force` replaces an earlier export.
 
-    `force` replaces the whole folder, so it takes only one that an export wrote: a slip such as
-    `-o . --force` must not cost anybody their files. Asked before any work is done.
+    `export_model` refuses the same; here it is asked before anything is loaded or trained.
     """
     from attention_zoo.manifest import MANIFEST_FILE
 
-    if not output.exists():
+    if not output.exists() or (output.is_dir() and not any(output.iterdir())):
         return
     if not force:
         raise FileExistsError(
             f"{output} exists already. Choose another folder, or replace it with --force."
         )
-    if not (output / MANIFEST_FILE).is_file() and (not output.is_dir() or any(output.iterdir())):
+    if not (output / MANIFEST_FILE).is_file():
         raise FileExistsError(
             f"{output} is not an exported folder (it has no {MANIFEST_FILE}), and --force would "
             "delete what is in it. Choose another folder, or empty it."
