@@ -78,11 +78,12 @@ def export_model(
 
     Raises:
         FileExistsError: `directory` exists and `force` is not given, or it holds other files.
-        ValueError: an unknown format, or a size below 1.
+        ValueError: an unknown format, a size below 1, or a model that is not float32.
         ConversionError, FileLoadError, ParityError: see `errors.py`.
     """
     directory = Path(directory)
     _refuse_other_folder(directory)
+    _refuse_other_precision(model)
     formats = _checked_formats(formats)
     settings = _checked_settings(model, max_length, beam_width, length_penalty)
     with publish_folder(directory, force) as folder:
@@ -139,6 +140,17 @@ def _refuse_other_folder(directory: Path) -> None:
         raise FileExistsError(
             f"{directory}: expected a folder that is new, empty, or was exported before (then "
             f"force replaces it), got one with files and no {MANIFEST_FILE}. Give another folder."
+        )
+
+
+def _refuse_other_precision(model: Any) -> None:
+    # config.json does not record the precision, and 1e-4 is no fair tolerance for 16 bits
+    policy = model.dtype_policy.name
+    if policy != "float32":
+        raise ValueError(
+            f"{model.name}: its dtype policy is {policy}; expected float32, in which files are "
+            "written and compared. Fix: create the model again with the policy float32, and give "
+            "it the weights: new.set_weights(model.get_weights())."
         )
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from attention_zoo import Seq2Seq
 from attention_zoo.export import export_model, exporter, tflite
 from attention_zoo.export.errors import (
     ConversionError,
@@ -40,6 +41,13 @@ def left_in(folder):
 def test_options_are_checked_first(model, tmp_path, options, words):
     with pytest.raises(ValueError, match=words):
         export_model(model, tmp_path / "out", **options)
+    assert left_in(tmp_path) == []
+
+
+def test_half_precision_is_refused(model, tmp_path):
+    half = Seq2Seq(model.config, dtype="mixed_float16")
+    with pytest.raises(ValueError, match="mixed_float16; expected float32"):
+        export_model(half, tmp_path / "out")
     assert left_in(tmp_path) == []
 
 
