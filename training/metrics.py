@@ -24,10 +24,11 @@ class _MaskedRatio(keras.metrics.Metric):
     """Weighted sum divided by the sum of weights, both over the epoch; 0 / 0 gives 0."""
 
     def __init__(self, name: str) -> None:
-        # float32 whatever the global policy: a half-precision sum stops growing at 2048 ones.
+        # float32 whatever Keras is set to: a half-precision sum stops growing at 2048 ones.
+        # The variables do not follow the metric's own dtype, so they are told.
         super().__init__(name=name, dtype="float32")
-        self.total = self.add_variable(shape=(), initializer="zeros", name="total")
-        self.weight = self.add_variable(shape=(), initializer="zeros", name="weight")
+        self.total = self.add_variable((), "zeros", dtype="float32", name="total")
+        self.weight = self.add_variable((), "zeros", dtype="float32", name="weight")
 
     def terms(self, target: Any, logits: Any, weights: Any) -> tuple[Any, Any]:
         """(values, weights) of equal shape to add to the two sums."""

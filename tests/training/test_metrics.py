@@ -117,14 +117,14 @@ def test_half_precision_logits(metric_class, dtype):
     np.testing.assert_allclose(metric.result(), expected(metric_class.__name__, [batch]), rtol=1e-5)
 
 
-def test_half_precision_policy_still_counts_beyond_2048():
+def test_in_half_precision_it_still_counts_beyond_2048():
     """In float16, 2048 + 1 = 2048."""
-    before = keras.config.dtype_policy()
-    keras.config.set_dtype_policy("float16")
+    before = keras.config.floatx()
+    keras.config.set_floatx("float16")
     try:
         metric = TokenAccuracy()
     finally:
-        keras.config.set_dtype_policy(before)
+        keras.config.set_floatx(before)
     target, logits = np.ones((41, 61), np.int32), np.zeros((41, 61, VOCAB), np.float32)
     logits[..., 1] = 1.0
     for _ in range(2):
