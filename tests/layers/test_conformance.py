@@ -50,7 +50,7 @@ def test_every_exported_layer_is_in_the_list(all_cases):
     assert wanted - covered == set()
 
 
-def test_static_shape_is_the_eager_shape(case):
+def test_static_shape_and_dtype_are_the_eager_ones(case):
     layer, drawn = built(case)
     eager = case.run(layer, drawn)
     exact = case.call(case.make(), case.symbols(static=True))
@@ -64,14 +64,7 @@ def test_static_shape_is_the_eager_shape(case):
         for symbolic, size in zip(x.shape, eager[name].shape, strict=True):
             assert symbolic in (None, size), name
         assert x.shape[-1] == exact[name].shape[-1] or name in ("weights", "alignments"), name
-
-
-def test_static_dtype_is_the_eager_dtype(case):
-    layer, drawn = built(case)
-    symbolic = case.call(case.make(), case.symbols())
-    assert {name: keras.backend.standardize_dtype(x.dtype) for name, x in symbolic.items()} == {
-        name: str(x.dtype) for name, x in case.run(layer, drawn).items()
-    }
+        assert keras.backend.standardize_dtype(x.dtype) == str(eager[name].dtype), name
 
 
 def test_keras_file_round_trip_without_custom_objects(case, tmp_path):
@@ -83,7 +76,7 @@ def test_keras_file_round_trip_without_custom_objects(case, tmp_path):
     model.save(tmp_path / "model.keras")
     again = keras.saving.load_model(tmp_path / "model.keras")
     assert_equal({k: np.asarray(x) for k, x in again(drawn).items()}, expected, 0)
-    assert len(again.weights) == len(model.weights) > 0 or not model.weights
+    assert [w.shape for w in again.weights] == [w.shape for w in model.weights]
 
 
 def test_config_round_trip(case):
@@ -100,8 +93,8 @@ def test_config_round_trip(case):
         arguments = set(inspect.signature(type(part).__init__).parameters)
         assert arguments - {"self", "args", "kwargs"} <= config.keys()
     again = type(layer).from_config(layer.get_config())
-    assert_equal_shapes = {n: x.shape for n, x in case.run(again, drawn).items()}
-    assert assert_equal_shapes == {n: x.shape for n, x in case.run(layer, drawn).items()}
+    shapes = {name: x.shape for name, x in case.run(again, drawn).items()}
+    assert shapes == {name: x.shape for name, x in case.run(layer, drawn).items()}
 
 
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
@@ -175,12 +168,11 @@ def test_one_encoder_step(case):
             np.testing.assert_array_equal(outputs[name], 1.0)
 
 
-@pytest.mark.parametrize("jit_compile", [False, True], ids=["graph", "xla"])
-def test_graph_and_xla_equal_eager(case, jit_compile):
+def test_xla_equals_eager(case):
     layer, drawn = built(case)
     expected = case.run(layer, drawn)
 
-    @tf.function(jit_compile=jit_compile)
+    @tf.function(jit_compile=True)
     def compiled(x):
         return case.call(layer, x)
 

@@ -75,7 +75,7 @@ def test_wide_enough_it_is_exhaustive_search(tiny_models, batch, name, exponent)
         assert scores == sorted(scores, reverse=True)
 
 
-@pytest.mark.parametrize("exponent", [5.0, 100.0])
+@pytest.mark.parametrize("exponent", [100.0])
 def test_a_large_penalty_brings_no_impossible_answer_forward(tiny_models, batch, exponent):
     model, source = tiny_models["bahdanau_gru"], batch(n=3)["source"]
     result = model.beam_search(source, beam_width=31, n_best=31, length_penalty=exponent)
