@@ -117,6 +117,8 @@ class TrainingRun:
             while keeper.state.stage < len(self.stages):
                 self._fit_stage(keeper)
         except KeyboardInterrupt:
+            # It may have come in the middle of a save: what counts is what the disk holds.
+            keeper.state = self._saved_state(keeper)
             self._tell_how_to_resume(keeper)
         if keeper.best_path.exists():
             load_checkpoint(keeper.best_path, self.model)
@@ -203,6 +205,18 @@ class TrainingRun:
             callbacks=callbacks,
             verbose=self.verbose,
         )
+
+    def _saved_state(self, keeper: RoundKeeper) -> RunState:
+        for path in self.directory.glob("*.partial.keras"):
+            path.unlink()
+        if not keeper.last_path.exists():
+            return RunState(identity=self.identity)
+        state = read_state(keeper.last_path)
+        if keeper.best_path.exists():
+            best = read_state(keeper.best_path)
+            state.best_stage, state.best_step = best.best_stage, best.best_step
+            state.best_loss = best.best_loss
+        return state
 
     def _tell_how_to_resume(self, keeper: RoundKeeper) -> None:
         state = keeper.state

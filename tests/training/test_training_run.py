@@ -121,6 +121,29 @@ def test_ctrl_c_before_the_first_round(make_run, press_ctrl_c, capsys):
     assert "nothing was saved yet" in capsys.readouterr().out
 
 
+def test_ctrl_c_while_saving(make_run, monkeypatch, capsys):
+    """The round before is what was saved, and what the user is told."""
+    original = checkpoint_module.os.replace
+    saved = []
+
+    def replace(beside, path):
+        saved.append(path.name)
+        if saved.count("last.keras") == 2:
+            signal.raise_signal(signal.SIGINT)
+        original(beside, path)
+
+    monkeypatch.setattr(checkpoint_module.os, "replace", replace)
+    run = make_run()
+    result = run.train()
+    monkeypatch.undo()
+    assert (result.step, result.best_step, result.is_complete) == (3, 3, False)
+    told = capsys.readouterr().out
+    assert "Stopped after step 3" in told
+    assert "at step 3, kept in" in told
+    assert not list(run.directory.glob("*partial*"))
+    assert make_run().train(resume=True).step == 15
+
+
 def test_a_finished_run_can_be_resumed_and_does_nothing(make_run):
     first = make_run()
     first.train()
