@@ -89,7 +89,7 @@ class AttentionDecoder(keras.layers.Layer):
     def _run(self, inputs, states, prepared, training):
         cell = self.cell
         weights = cell.loop_weights()
-        projected = cell.project_inputs(inputs)
+        projected = cell.project_inputs(inputs, weights)
         if cell.attends_after_loop(states):
 
             def advance(projected, states):

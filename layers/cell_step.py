@@ -24,7 +24,7 @@ class WholeStep:
     def __init__(self, cell):
         self.cell = cell
 
-    def project(self, inputs):
+    def project(self, inputs, weights=None):
         """(..., d_in) -> (..., width): what of the step depends on the input alone."""
         return inputs
 
@@ -48,16 +48,21 @@ class _SplitStep:
     def __init__(self, cell):
         self.cell = cell
 
-    def project(self, inputs):
-        kernel = self._cast(self.cell.kernel)[: inputs.shape[-1]]
-        projected = ops.matmul(inputs, kernel)
-        return projected + self._input_bias() if self.cell.use_bias else projected
+    def project(self, inputs, weights=None):
+        weights = weights or self.weights(inputs.shape[-1])
+        projected = ops.matmul(inputs, weights["input"])
+        return projected + weights["input_bias"] if self.cell.use_bias else projected
 
     def weights(self, d_in):
-        return {
-            "extra": self._cast(self.cell.kernel)[d_in:],
+        kernel = self._cast(self.cell.kernel)
+        weights = {
+            "input": kernel[:d_in],
+            "extra": kernel[d_in:],
             "recurrent": self._cast(self.cell.recurrent_kernel),
         }
+        if self.cell.use_bias:
+            weights["input_bias"] = self._input_bias()
+        return weights
 
     def __call__(self, projected, extra, states, weights, training):
         if extra is not None:
@@ -83,14 +88,14 @@ class GRUStep(_SplitStep):
     def weights(self, d_in):
         weights = super().weights(d_in)
         if self.cell.use_bias:
-            weights["bias"] = self._cast(self.cell.bias)[1]
+            weights["recurrent_bias"] = self._cast(self.cell.bias)[1]
         return weights
 
     def _advance(self, projected, states, weights):
         (h,) = states
         inner = ops.matmul(h, weights["recurrent"])  # (batch, 3 units)
         if self.cell.use_bias:
-            inner = inner + weights["bias"]
+            inner = inner + weights["recurrent_bias"]
         x_z, x_r, x_h = ops.split(projected, 3, axis=-1)
         h_z, h_r, h_h = ops.split(inner, 3, axis=-1)
         z = self.cell.recurrent_activation(x_z + h_z)

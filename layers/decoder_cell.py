@@ -72,9 +72,9 @@ class DecoderCell(keras.layers.Layer):
 
     # The parts around the step ---------------------------------------------------------------
 
-    def project_inputs(self, inputs):
+    def project_inputs(self, inputs, weights=None):
         """(..., d_emb) -> (..., width): the first layer's share that depends on inputs alone."""
-        return self._steps[0].project(inputs)
+        return self._steps[0].project(inputs, weights)
 
     def loop_weights(self):
         """Weights in the form that `step` reads, so that a loop makes them once."""

@@ -128,7 +128,7 @@ class RecurrentEncoder(keras.layers.Layer):
         def one_step(projected, states):
             return step(projected, None, states, weights, False)
 
-        return time_loop(one_step, step.project(inputs), zeros, mask, reverse)
+        return time_loop(one_step, step.project(inputs, weights), zeros, mask, reverse)
 
     def get_config(self):
         return {

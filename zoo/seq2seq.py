@@ -230,8 +230,10 @@ class Seq2Seq(keras.Model):
         """
         embedded = self._embed(self.target_embedding, tokens)
         cell = self.decoder.cell
-        step = cell.step(cell.project_inputs(embedded), list(states), prepared, weights)
-        (output, context, alignments), states = step
+        projected = cell.project_inputs(embedded, weights)
+        (output, context, alignments), states = cell.step(
+            projected, list(states), prepared, weights
+        )
         logits = self._logits(output, context, embedded)
         if alignments is None:
             alignments = ops.zeros_like(prepared["mask"], dtype="float32")
