@@ -55,7 +55,8 @@ class AttentionDecoder(keras.layers.Layer):
         Args:
             inputs: (batch, T_dec, d_emb), the embeddings of y_0 ... y_{T_dec - 1}.
             memory: (batch, T_enc, d_h), the encoder states; None for `PlainCell`.
-            initial_state: list of (batch, width), the states of the inner cell; zeros if None.
+            initial_state: list of (batch, width): the states of the inner cell, or the ``states``
+                of an earlier call, to go on from there; zeros if None.
             memory_mask: (batch, T_enc) bool, true for real steps; None = all are real.
             training: whether dropout works.
             return_alignments: also return the weights.
@@ -73,10 +74,8 @@ class AttentionDecoder(keras.layers.Layer):
         cell.check_call(inputs, axes, initial_state, memory, memory_mask, name=self.name)
         if memory is not None:
             inputs, memory_mask = tie_axes(inputs, memory), tie_axes(memory_mask, memory, 2)
-        if initial_state is None:
-            initial_state = cell.zero_states(keras.ops.shape(inputs)[0])
         prepared = cell.prepare(memory, memory_mask)
-        states = cell.initial_states([tie_axes(s, inputs) for s in initial_state], prepared)
+        states = self._first_states(initial_state, inputs, prepared)
         with held_dropout(cell.cells, keras.ops.shape(inputs)[0], training):
             (outputs, contexts, alignments), states = self._run(inputs, states, prepared, training)
         result = {"outputs": outputs, "states": states}
@@ -85,6 +84,18 @@ class AttentionDecoder(keras.layers.Layer):
             if return_alignments:
                 result["alignments"] = alignments
         return result
+
+    def _first_states(self, given, inputs, prepared):
+        """The flat states before the first step."""
+        cell = self.cell
+        if given is None:
+            given = cell.zero_states(keras.ops.shape(inputs)[0])
+        given = [tie_axes(state, inputs) for state in given]
+        count = len(cell.state_size)
+        states = cell.initial_states(given[:count], prepared)
+        if len(given) not in (count, len(states)):
+            cell.refuse_states(given, [state.shape[-1] for state in states], self.name)
+        return states if len(given) == count else given
 
     def _run(self, inputs, states, prepared, training):
         cell = self.cell

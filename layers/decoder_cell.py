@@ -172,17 +172,20 @@ class DecoderCell(keras.layers.Layer):
         }
         fixed = {"d_emb": (self.d_emb, f"the kernel of {self.cell.name}"), **self.fixed_axes()}
         if states is not None:
-            sequence = "T_dec" in axes  # begins with the states of the inner cell alone
-            sizes = self.state_size + ([] if sequence else self.own_widths)
-            if len(states) < len(sizes) or (sequence and len(states) > len(sizes)):
-                raise ValueError(
-                    f"{name or self.name}: states has {len(states)} tensors; expected {len(sizes)} "
-                    f"of widths {sizes}. Fix: pass one tensor (batch, width) for each."
-                )
+            sizes = self.state_size + self.own_widths
+            # a sequence may begin with the states of the inner cell alone
+            if len(states) < len(self.state_size if "T_dec" in axes else sizes):
+                self.refuse_states(states, sizes, name)
             for i, (state, size) in enumerate(zip(states, sizes, strict=False)):
                 tensors[f"states[{i}]"] = (state, ("batch", f"width of states[{i}]"))
                 fixed[f"width of states[{i}]"] = (size, f"the cell {self.cell.name}")
         check_tensors(name or self.name, tensors, fixed, at_least_one=("T_dec", "T_enc"))
+
+    def refuse_states(self, states, sizes, name=None):
+        raise ValueError(
+            f"{name or self.name}: states has {len(states)} tensors; expected {len(sizes)} of "
+            f"widths {sizes}. Fix: pass one tensor (batch, width) for each."
+        )
 
     def fixed_axes(self):
         return {}

@@ -6,7 +6,14 @@ import pytest
 from keras import ops
 
 from attention_zoo import create_model
-from attention_zoo.layers import AttentionDecoder, BahdanauAttention, BahdanauCell, LuongCell
+from attention_zoo.layers import (
+    AttentionDecoder,
+    BahdanauAttention,
+    BahdanauCell,
+    LuongAttention,
+    LuongCell,
+    PlainCell,
+)
 
 BATCH, T_ENC, T_DEC, D_EMB, D_S, D_H, D_ATTN = 2, 5, 3, 7, 11, 13, 17
 
@@ -64,6 +71,31 @@ def test_the_decoder_carries_what_the_mechanism_declares(arrays, order):
         result["states"][-1], np.sum(result["alignments"], axis=1), atol=1e-5
     )
     assert len(result["states"]) == 2
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        lambda: BahdanauCell(keras.layers.GRUCell(D_S), BahdanauAttention(D_ATTN)),
+        lambda: BahdanauCell(keras.layers.LSTMCell(D_S), CoverageAttention(D_ATTN)),
+        lambda: LuongCell(keras.layers.GRUCell(D_S), LuongAttention("general")),
+        lambda: LuongCell(keras.layers.GRUCell(D_S), CoverageAttention(D_ATTN), 19, True),
+        lambda: PlainCell(keras.layers.LSTMCell(D_S)),
+    ],
+)
+def test_a_sequence_in_two_parts_equals_the_whole(arrays, cell):
+    inputs, _, memory, mask = arrays
+    decoder = AttentionDecoder(cell())
+    attended = {"memory": memory, "memory_mask": mask}
+    if isinstance(decoder.cell, PlainCell):
+        attended = {}
+    whole = decoder(inputs, **attended)
+    first = decoder(inputs[:, :2], **attended)
+    second = decoder(inputs[:, 2:], initial_state=first["states"], **attended)
+    joined = np.concatenate([first["outputs"], second["outputs"]], axis=1)
+    np.testing.assert_allclose(joined, whole["outputs"], atol=1e-6)
+    for ours, theirs in zip(second["states"], whole["states"], strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-6)
 
 
 def test_search_carries_it_too(monkeypatch):
