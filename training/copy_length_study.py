@@ -187,7 +187,7 @@ def _write(result: StudyResult, recipe: Recipe, seeds: int, command: str | None)
 
 def _title(recipe: Recipe, seeds: int) -> str:
     spread = f", mean and range of {seeds} seeds" if seeds > 1 else ""
-    return f"Copying a sequence of {recipe.n_symbols} symbols{spread}"
+    return f"Copying sequences over {recipe.n_symbols} symbols{spread}"
 
 
 def _summary(
