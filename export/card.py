@@ -126,13 +126,25 @@ def _origin(manifest: Manifest) -> str:
 def _section(title: str, content: Mapping[str, Any]) -> str:
     if not content:
         return ""
-    rows = [(name, _plain(value)) for name, value in content.items()]
-    return f"## {title}\n\n" + _table(("", ""), rows)
+    flat = [
+        (name, str(value)) for name, value in content.items() if not isinstance(value, (dict, list))
+    ]
+    parts = [f"## {title}", *([_table(("", ""), flat)] if flat else [])]
+    parts += [
+        _nested(name, value) for name, value in content.items() if isinstance(value, (dict, list))
+    ]
+    return "\n\n".join(parts)
 
 
-def _plain(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value)
-    return f"`{text}`" if isinstance(value, (dict, list)) else text
+def _nested(name: str, value: Any) -> str:
+    """A table where every entry has the same fields, otherwise JSON."""
+    rows = list(value.values()) if isinstance(value, dict) else []
+    heads = {tuple(row) if isinstance(row, dict) else None for row in rows}
+    if len(heads) == 1 and None not in heads:
+        head = (name, *rows[0])
+        body = [(key, *map(str, row.values())) for key, row in value.items()]
+        return _table(head, body)
+    return f"{name}:\n\n```json\n{json.dumps(value, indent=1)}\n```"
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
