@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from attention_zoo import list_models
+from attention_zoo import list_models, list_presets, preset_folder
 from attention_zoo.cli import Session, cli
+from attention_zoo.manifest import read_manifest
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
@@ -126,3 +127,13 @@ def test_the_table_of_folders_is_complete():
         mapping = tomllib.load(file)["tool"]["setuptools"]["package-dir"]
     expected = {folder: f"`{name}`" for name, folder in mapping.items() if "/" not in folder}
     assert dict(rows) == {**expected, "tests": ""}
+
+
+@pytest.mark.parametrize("preset", list_presets())
+def test_the_presets_table_says_what_the_manifests_say(preset):
+    manifest = read_manifest(preset_folder(preset))
+    cells = [f"{sum(entry.bytes for entry in manifest.files.values()):,}"]
+    by_length = manifest.metrics["by_length"]
+    assert list(by_length) == ["5", "10", "20", "40", "80"]
+    cells += [f"{entry['token']:.4f}" for entry in by_length.values()]
+    assert f"| `{preset}` | {' | '.join(cells)} |" in README
