@@ -43,22 +43,21 @@ def beam_decode(model, source, max_length, beam_width=4, length_penalty=1.0, n_b
         )
         next_log_p = tf.reshape(tf.nn.log_softmax(logits) + forbidden, (batch, k, vocab))
         next_log_p = tf.where(tf.expand_dims(finished, -1), only_pad, next_log_p)
-        total = tf.expand_dims(log_p, -1) + next_log_p  # (batch, k, vocab)
         length = count_tokens(tokens) + tf.cast(tf.logical_not(finished), tf.int32)
-        rank = total / tf.expand_dims(_penalty(length, length_penalty), -1)
-        # a large penalty would bring an impossible answer near 0, before those that are possible
-        rank = tf.where(total > IMPOSSIBLE / 2, rank, total)
-        ranks, index = tf.math.top_k(tf.reshape(rank, (batch, k * vocab)), k)  # (batch, k)
-        log_p = tf.gather(tf.reshape(total, (batch, k * vocab)), index, batch_dims=1)
-        parent, token = index // vocab, index % vocab
-        alive = tf.logical_not(tf.gather(finished, parent, batch_dims=1))
+        penalty = tf.expand_dims(_penalty(length, length_penalty), -1)
+        total = tf.expand_dims(log_p, -1) + next_log_p  # (batch, k, vocab)
+        ranks, log_p, parent, token = _choose(total, penalty, k, vocab)
+
+        def follow(x):
+            return tf.gather(x, parent, batch_dims=1)  # (batch, k, ...) of the beams that go on
+
+        alive = tf.logical_not(follow(finished))
         here = tf.cast(tf.equal(tf.range(max_length), t), tf.int32)  # (T_dec,)
-        tokens = tf.gather(tokens, parent, batch_dims=1) + tf.expand_dims(token, -1) * here
-        alignment = tf.gather(tf.reshape(alignment, (batch, k, steps)), parent, batch_dims=1)
+        tokens = follow(tokens) + tf.expand_dims(token, -1) * here
+        alignment = follow(tf.reshape(alignment, (batch, k, steps)))
         alignment *= tf.expand_dims(tf.cast(alive, tf.float32), -1)
         column = tf.expand_dims(tf.cast(here, tf.float32), -1)  # (T_dec, 1)
-        alignments = tf.gather(alignments, parent, batch_dims=1)
-        alignments += tf.expand_dims(alignment, 2) * column
+        alignments = follow(alignments) + tf.expand_dims(alignment, 2) * column
         states = [_follow(state, parent, batch, k) for state in states]
         finished = tf.logical_or(tf.logical_not(alive), tf.equal(token, EOS))
         return t + 1, token, finished, states, log_p, ranks, tokens, alignments
@@ -78,6 +77,17 @@ def beam_decode(model, source, max_length, beam_width=4, length_penalty=1.0, n_b
         going_on, step, start, maximum_iterations=max_length
     )
     return _best(n_best or k, log_p, ranks, tokens, alignments)
+
+
+def _choose(total, penalty, k, vocab):
+    """Of all continuations (batch, k, vocab) the k best: rank, log p, parent, token, (batch, k)."""
+    rank = total / penalty
+    # a large penalty would bring an impossible answer near 0, before those that are possible
+    rank = tf.where(total > IMPOSSIBLE / 2, rank, total)
+    batch = total.shape[0] if total.shape[0] is not None else tf.shape(total)[0]
+    ranks, index = tf.math.top_k(tf.reshape(rank, (batch, k * vocab)), k)
+    log_p = tf.gather(tf.reshape(total, (batch, k * vocab)), index, batch_dims=1)
+    return ranks, log_p, index // vocab, index % vocab
 
 
 def _best(n_best, log_p, ranks, tokens, alignments):
