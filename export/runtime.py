@@ -14,6 +14,7 @@ Neither this module nor the first two classes import TensorFlow.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ class OnnxModel:
         path: the greedy file, or the folder that holds it. The beam file is looked for beside it,
             the first time it is asked for.
         vocab_source: ids must be below it. Read from `manifest.json` beside the file if there is
-            one; without either only the sign of an id is checked.
+            one, otherwise from the file's own metadata.
         threads: threads that one operator may use; None lets onnxruntime choose.
 
     Raises:
@@ -55,6 +56,9 @@ class OnnxModel:
         self.vocab_source = _vocabulary(self._manifest, vocab_source)
         self._threads = threads
         self._greedy = self._session(self.path)
+        if self.vocab_source is None:
+            config = self._greedy.get_modelmeta().custom_metadata_map.get("config", "{}")
+            self.vocab_source = json.loads(config).get("vocab_source")
         self._beam: Any = None
 
     def predict(self, source: Any) -> Outputs:

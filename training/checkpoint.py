@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import zipfile
 from dataclasses import asdict, dataclass, field, fields
@@ -12,6 +11,8 @@ from typing import Any
 
 import keras
 import numpy as np
+
+from attention_zoo.written_beside import written_beside
 
 _STATE_FILE = "run_state.json"
 
@@ -52,19 +53,17 @@ def save_checkpoint(path: Path, model: keras.Model, state: RunState) -> None:
     Written beside `path` and renamed, so that a crash leaves the old checkpoint whole.
     `keras.models.load_model` reads the file too, and finds a compiled model.
     """
-    beside = path.with_name(f"{path.stem}.partial.keras")
-    model.save(beside)
     record = {"state": asdict(state), "seeds": [seed.tolist() for seed in _read_seeds(model)]}
-    with zipfile.ZipFile(beside, "a") as archive:
-        archive.writestr(_STATE_FILE, json.dumps(record))
-    os.replace(beside, path)
+    with written_beside(path) as beside:
+        model.save(beside)
+        with zipfile.ZipFile(beside, "a") as archive:
+            archive.writestr(_STATE_FILE, json.dumps(record))
 
 
 def copy_checkpoint(source: Path, path: Path) -> None:
     """Make `path` a copy of the checkpoint `source`, whole at every moment."""
-    beside = path.with_name(f"{path.stem}.partial.keras")
-    shutil.copyfile(source, beside)
-    os.replace(beside, path)
+    with written_beside(path) as beside:
+        shutil.copyfile(source, beside)
 
 
 def read_state(path: Path) -> RunState:

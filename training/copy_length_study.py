@@ -20,6 +20,7 @@ import numpy as np
 from attention_zoo.training.copy_training import train_copy
 from attention_zoo.training.plots import Curve, plot_accuracy_by_length
 from attention_zoo.training.recipe import Recipe, get_recipe
+from attention_zoo.written_beside import written_beside
 
 WITH_ATTENTION = "bahdanau_gru"
 WITHOUT_ATTENTION = "seq2seq_gru"
@@ -163,11 +164,12 @@ def _measure(
 
 
 def _write(result: StudyResult, recipe: Recipe, seeds: int, command: str | None) -> None:
-    with result.csv.open("w", newline="") as file:
+    with written_beside(result.csv) as path, path.open("w", newline="") as file:
         writer = csv.DictWriter(file, list(StudyRow.__dataclass_fields__))
         writer.writeheader()
         writer.writerows(vars(row) for row in result.rows)
-    result.json.write_text(json.dumps(_summary(result, recipe, seeds, command), indent=2) + "\n")
+    with written_beside(result.json) as path:
+        path.write_text(json.dumps(_summary(result, recipe, seeds, command), indent=2) + "\n")
     plot_accuracy_by_length(
         [
             Curve(

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
+from attention_zoo.written_beside import written_beside
+
 # Dark and light enough to be told apart in grey too; the same model keeps its colour.
 _COLOURS = ("#1b6ca8", "#d1603d", "#4c9f70", "#7d5ba6")
 _DPI = 150
@@ -106,6 +108,5 @@ def _are_long(labels: Sequence[str]) -> bool:
 
 
 def _save(figure: Figure, path: str | Path) -> None:
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=_DPI)
+    with written_beside(path) as beside:
+        figure.savefig(beside, dpi=_DPI)

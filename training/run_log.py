@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
-import os
 from collections.abc import Mapping
 from pathlib import Path
+
+from attention_zoo.written_beside import written_beside
 
 
 class RunLog:
@@ -57,10 +58,8 @@ class RunLog:
             for row in rows
             if len(row) == len(header) and row[place].isdigit() and int(row[place]) <= step
         ]
-        beside = self.path.with_suffix(".partial")
-        with beside.open("w", newline="") as file:
+        with written_beside(self.path) as beside, beside.open("w", newline="") as file:
             csv.writer(file).writerows([header, *kept])
-        os.replace(beside, self.path)
 
     def _columns(self) -> list[str] | None:
         if not self.path.exists():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -21,6 +20,7 @@ from attention_zoo.training.checkpoint import (
 )
 from attention_zoo.training.round_keeper import RoundKeeper
 from attention_zoo.training.stage import Stage
+from attention_zoo.written_beside import LEFT_BY_A_KILL, written_beside
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -156,12 +156,10 @@ class TrainingRun:
             "run": self.identity,
         }
         path = self.directory / MODEL_FILE
-        beside = self.directory / "model.partial.keras"
-        self.model.save(beside)
-        os.replace(beside, path)
-        beside = self.directory / "training.partial"
-        beside.write_text(json.dumps(record, indent=2) + "\n")
-        os.replace(beside, self.directory / RECORD_FILE)
+        with written_beside(path) as beside:
+            self.model.save(beside)
+        with written_beside(self.directory / RECORD_FILE) as beside:
+            beside.write_text(json.dumps(record, indent=2) + "\n")
         return path
 
     def _start(self, resume: bool) -> RunState:
@@ -177,6 +175,8 @@ class TrainingRun:
             return RunState(identity=self.identity)
         _check_identity(last, read_state(last).identity, self.identity)
         state = load_checkpoint(last, self.model)
+        for left in self.directory.glob(LEFT_BY_A_KILL):
+            left.unlink()
         RoundKeeper(self.stages, state, self.steps_per_round, self.directory).log.cut_after(
             state.step
         )
@@ -207,8 +207,6 @@ class TrainingRun:
         )
 
     def _saved_state(self, keeper: RoundKeeper) -> RunState:
-        for path in self.directory.glob("*.partial.keras"):
-            path.unlink()
         if not keeper.last_path.exists():
             return RunState(identity=self.identity)
         state = read_state(keeper.last_path)

@@ -143,7 +143,8 @@ def test_vocabulary_comes_from_the_manifest_or_the_caller(folder):
     with pytest.raises(ValueError, match="vocab_source = 10"):
         OnnxModel(folder, vocab_source=10).predict([[10]])
     (folder / "manifest.json").unlink()
-    assert OnnxModel(folder).vocab_source is None
+    assert LiteRTModel(folder).vocab_source is None
+    assert OnnxModel(folder).vocab_source == 23  # from the metadata of the graph
 
 
 def test_broken_manifest_is_not_passed_over(folder):

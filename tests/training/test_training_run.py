@@ -2,13 +2,14 @@
 
 import json
 import signal
+from pathlib import Path
 
 import keras
 import numpy as np
 import pytest
 
+from attention_zoo import written_beside as written_beside_module
 from attention_zoo.training import CheckpointError, Stage, TrainingRun
-from attention_zoo.training import checkpoint as checkpoint_module
 from attention_zoo.training import training_run as training_run_module
 from attention_zoo.training.checkpoint import read_state
 from attention_zoo.training.round_keeper import RoundKeeper
@@ -123,7 +124,7 @@ def test_ctrl_c_before_the_first_round(make_run, press_ctrl_c, capsys):
 
 def test_ctrl_c_while_saving(make_run, monkeypatch, capsys):
     """The round before is what was saved, and what the user is told."""
-    original = checkpoint_module.os.replace
+    original = written_beside_module.os.replace
     saved = []
 
     def replace(beside, path):
@@ -132,7 +133,7 @@ def test_ctrl_c_while_saving(make_run, monkeypatch, capsys):
             signal.raise_signal(signal.SIGINT)
         original(beside, path)
 
-    monkeypatch.setattr(checkpoint_module.os, "replace", replace)
+    monkeypatch.setattr(written_beside_module.os, "replace", replace)
     run = make_run()
     result = run.train()
     monkeypatch.undo()
@@ -246,9 +247,9 @@ def test_a_crash_while_saving_leaves_the_old_checkpoint(make_run, monkeypatch):
         calls.append(path)
         if path.name == "last.keras" and calls.count(path) == 2:
             raise OSError("disk full")
-        checkpoint_module.Path(beside).rename(path)
+        Path(beside).rename(path)
 
-    monkeypatch.setattr(checkpoint_module.os, "replace", break_down)
+    monkeypatch.setattr(written_beside_module.os, "replace", break_down)
     with pytest.raises(OSError, match="disk full"):
         run.train()
     monkeypatch.undo()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from attention_zoo.commands.lengths import LENGTHS
+from attention_zoo.written_beside import written_beside
 
 if TYPE_CHECKING:
     from attention_zoo import Seq2Seq
@@ -67,7 +68,8 @@ def command(
             "chance": task.chance,
             "lengths": {str(key): dataclasses.asdict(value) for key, value in accuracies.items()},
         }
-        json_file.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        with written_beside(json_file) as beside:
+            beside.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 
 def task_of(model: Seq2Seq) -> CopyTask:

@@ -11,6 +11,7 @@ import click
 
 from attention_zoo.cli import InterruptedWork
 from attention_zoo.commands.quiet_import import import_tensorflow
+from attention_zoo.written_beside import LEFT_BY_A_KILL
 
 if TYPE_CHECKING:
     from attention_zoo.training.copy_training import CopyTraining
@@ -167,5 +168,7 @@ def remove_run(output: Path) -> None:
 
     for name in RUN_FILES:
         (output / name).unlink(missing_ok=True)
+    for left in output.glob(LEFT_BY_A_KILL):
+        left.unlink()
     if (output / "tensorboard").is_dir():
         shutil.rmtree(output / "tensorboard")
