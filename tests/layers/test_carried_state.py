@@ -10,9 +10,7 @@ from attention_zoo.layers import (
     AttentionDecoder,
     BahdanauAttention,
     BahdanauCell,
-    LuongAttention,
     LuongCell,
-    PlainCell,
 )
 
 BATCH, T_ENC, T_DEC, D_EMB, D_S, D_H, D_ATTN = 2, 5, 3, 7, 11, 13, 17
@@ -76,19 +74,14 @@ def test_the_decoder_carries_what_the_mechanism_declares(arrays, order):
 @pytest.mark.parametrize(
     "cell",
     [
-        lambda: BahdanauCell(keras.layers.GRUCell(D_S), BahdanauAttention(D_ATTN)),
         lambda: BahdanauCell(keras.layers.LSTMCell(D_S), CoverageAttention(D_ATTN)),
-        lambda: LuongCell(keras.layers.GRUCell(D_S), LuongAttention("general")),
         lambda: LuongCell(keras.layers.GRUCell(D_S), CoverageAttention(D_ATTN), 19, True),
-        lambda: PlainCell(keras.layers.LSTMCell(D_S)),
     ],
 )
 def test_a_sequence_in_two_parts_equals_the_whole(arrays, cell):
     inputs, _, memory, mask = arrays
     decoder = AttentionDecoder(cell())
     attended = {"memory": memory, "memory_mask": mask}
-    if isinstance(decoder.cell, PlainCell):
-        attended = {}
     whole = decoder(inputs, **attended)
     first = decoder(inputs[:, :2], **attended)
     second = decoder(inputs[:, 2:], initial_state=first["states"], **attended)

@@ -202,9 +202,7 @@ def test_one_step_at_a_time_is_the_whole_sequence(make_decoder_cell, order, cell
 
 @pytest.mark.parametrize("order", ["plain", "bahdanau", "luong", "luong_feeding"])
 def test_a_sequence_in_two_halves_is_the_whole(make_decoder_cell, order):
-    """States that come out go in again, but for what the order adds: that starts anew."""
-    if order == "luong_feeding":
-        pytest.skip("initial_state has no place for the attentional state")
+    """All states that come out go in again, the attentional one among them."""
     decoder = layers.AttentionDecoder(make_decoder_cell(order, "lstm"))
     y, memory, mask = draw(BATCH, T_DEC, D_EMB), draw(BATCH, T_ENC, D_H), draw_mask()
     if order == "plain":
