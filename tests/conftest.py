@@ -1,5 +1,6 @@
 """What every test may use."""
 
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -15,6 +16,10 @@ FOLDERS = {
     "attention_zoo.export": "export",
     "attention_zoo.saved_models": "saved_models",
 }
+
+# A shell starts what it puts in the background with Ctrl-C ignored, and so would be every process
+# that the tests start; those that press Ctrl-C would wait for nothing.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def library_modules() -> Iterator[tuple[str, Path]]:
