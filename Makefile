@@ -17,7 +17,7 @@ demo: $(READY)
 	$(BIN)/attention-zoo demo --output demo --force
 
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: $(READY)
 	$(BIN)/ruff check .
