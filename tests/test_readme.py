@@ -79,7 +79,12 @@ def test_a_command_with_a_wrong_option_would_be_noticed():
 
 def test_ci_runs_what_the_readme_says():
     script = (CHECKOUT / ".ci" / "run").read_text()
-    for words in ('-m pip install --quiet -e ".[dev]"', "-m pytest -n auto --dist loadfile", "ruff", ".ci/types"):
+    for words in (
+        '-m pip install --quiet -e ".[dev]"',
+        "-m pytest -n auto --dist loadfile",
+        "ruff",
+        ".ci/types",
+    ):
         assert words in script
     assert 'pip install -e ".[dev]"' in README
     assert "-m pytest -n auto --dist loadfile" in README
