@@ -105,6 +105,11 @@ def _build(
     """The compiled model with the weights that `seed` gives it."""
     keras.utils.set_random_seed(seed)
     vocab = {"vocab_source": task.vocab_size, "vocab_target": task.vocab_size}
+    for option in sorted({*vocab} & {*overrides}):
+        raise ValueError(
+            f"train_copy: {option} is set by the task, {task.vocab_size} for the copies of this "
+            f"recipe, got the override {overrides[option]!r}. Fix: leave {option} out."
+        )
     model = create_model(name, **vocab, **{**recipe.model, **overrides})
     compile_for(model, recipe)
     return model

@@ -78,3 +78,10 @@ def test_unknown_names(tmp_path):
     with pytest.raises(ValueError, match="copy_short"):
         train_copy("bahdanau_gru", tmp_path / "run", recipe="copy_shrt")
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("option", ["vocab_source", "vocab_target"])
+def test_the_vocabulary_is_no_option(tiny_recipe, tmp_path, option):
+    with pytest.raises(ValueError, match=rf"{option} is set by the task, 9 .*got .* 33\. Fix"):
+        train_copy("seq2seq_gru", tmp_path / "r", recipe=tiny_recipe, overrides={option: 33})
+    assert not (tmp_path / "r").exists()
