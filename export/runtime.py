@@ -15,6 +15,7 @@ Neither this module nor the first two classes import TensorFlow.
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,9 @@ class OnnxModel:
 class LiteRTModel:
     """Runs the signatures of `model.tflite` with LiteRT. The file's batch is 1: rows run in turn.
 
+    Threads may share one: a lock lets one row (or one step) into the interpreter at a time. To run
+    rows in parallel, make one `LiteRTModel` a thread.
+
     Args:
         path: the file, or the folder that holds it.
         vocab_source: ids must be below it. Read from `manifest.json` beside the file if there is
@@ -126,6 +130,8 @@ class LiteRTModel:
             }
         except (ValueError, RuntimeError) as error:
             raise _refused(self.path, "LiteRT", error) from error
+        # all signatures share the tensors of one interpreter, and resizing them is not atomic
+        self._lock = threading.Lock()
 
     def predict(self, source: Any) -> Outputs:
         """Greedy decoding. Raises ValueError if `source` is not what the model can read."""
@@ -143,17 +149,22 @@ class LiteRTModel:
                 f"LiteRTModel.encode: source has shape {batch.shape}; expected (1, T_enc). "
                 "Fix: encode one sequence at a time."
             )
-        return self._runner("encode")(source=batch)
+        return self._invoke("encode", source=batch)
 
     def step(self, tokens: Any, encoded: Outputs) -> Outputs:
         """One step: `tokens` (1,) int32 and all of `encode`'s outputs -> logits, next states."""
-        return self._runner("step")(tokens=np.asarray(tokens, dtype=np.int32), **encoded)
+        return self._invoke("step", tokens=np.asarray(tokens, dtype=np.int32), **encoded)
 
     def _rows(self, signature: str, source: Any) -> Outputs:
         batch = source_batch(source, self.vocab_source, type(self).__name__)
-        runner = self._runner(signature)
-        rows = [runner(source=row[None]) for row in batch]
+        rows = [self._invoke(signature, source=row[None]) for row in batch]
         return {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
+
+    def _invoke(self, signature: str, **inputs: np.ndarray) -> Outputs:
+        runner = self._runner(signature)
+        with self._lock:
+            # copied before another thread may write into the interpreter's memory
+            return {name: np.array(value) for name, value in runner(**inputs).items()}
 
     def _runner(self, signature: str) -> Any:
         if signature not in self._runners:

@@ -80,10 +80,23 @@ def _rows(source: list | tuple, owner: str) -> list[np.ndarray]:
 def _integers(array: np.ndarray, owner: str, where: str) -> np.ndarray:
     if np.issubdtype(array.dtype, np.integer):
         return array
-    # NumPy holds whole numbers beyond 64 bits as objects
+    if array.dtype == object:
+        _refuse_beyond_64_bits(array, owner, where)
     kind = "text" if array.dtype.kind in "US" else str(array.dtype)
     raise ValueError(
         f"{owner}: source has dtype {kind}{where}; expected integers (int32). Fix: {_IDS_FIX}"
+    )
+
+
+def _refuse_beyond_64_bits(array: np.ndarray, owner: str, where: str) -> None:
+    """NumPy holds whole numbers beyond 64 bits as objects: say the id, not the dtype."""
+    values = [value for value in array.flat if not isinstance(value, bool)]
+    if not values or len(values) < array.size or not all(isinstance(v, int) for v in values):
+        return
+    bad = max(values, key=abs)
+    raise ValueError(
+        f"{owner}: source has id {bad}{where}, which is out of range; expected ids from 0 that fit "
+        f"32 bits. Fix: {_IDS_FIX}"
     )
 
 

@@ -56,7 +56,10 @@ def test_rows_do_not_depend_on_their_neighbours(model):
         ([[5, 9], [4, -1]], "id -1 in row 1 at position 1"),
         ([[2**31]], "id 2147483648"),
         ([[2**63]], "id 9223372036854775808"),
-        ([[2**70]], "dtype object in row 0; expected integers"),
+        ([[2**70]], f"id {2**70} in row 0, which is out of range"),
+        ([[5, 2], [7, -(2**70)]], f"id {-(2**70)} in row 1, which is out of range"),
+        (np.array([[2**70, 5]]), f"id {2**70}, which is out of range"),
+        ([[None, 2**70]], "dtype object in row 0; expected integers"),
         (np.array([[2**32 + 5]]), "id 4294967301"),
         ([[5.0, 9.0]], "dtype float64 in row 0; expected integers"),
         (np.ones((2, 3), np.float32), "dtype float32; expected integers"),
@@ -165,6 +168,44 @@ def test_encode_takes_one_row(exported):
     model = LiteRTModel(exported(MODEL).folder)
     with pytest.raises(ValueError, match=r"expected \(1, T_enc\)"):
         model.encode([[5, 2], [7, 2]])
+
+
+THREADS = """
+import sys, threading
+import numpy as np
+from attention_zoo.export.runtime import LiteRTModel
+
+model = LiteRTModel(sys.argv[1])
+sources = [[[5, 9, 4, 2]], [[7, 8, 11, 21, 6, 5, 9, 4, 12, 13, 2]]]
+
+def answers(source):
+    encoded = model.encode(source)
+    step = model.step(np.array([1], np.int32), encoded)
+    return [model.predict(source), model.beam_search(source), encoded, step]
+
+wanted = [answers(source) for source in sources]
+wrong = []
+
+def work(which):
+    try:
+        for _ in range(12):
+            for got, expected in zip(answers(sources[which]), wanted[which], strict=True):
+                for name in expected:
+                    np.testing.assert_array_equal(got[name], expected[name])
+    except BaseException as error:
+        wrong.append(repr(error))
+
+threads = [threading.Thread(target=work, args=(index % 2,)) for index in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print("wrong:", wrong)
+"""
+
+
+def test_threads_may_share_a_litert_model(exported, fresh_process):
+    # in a process of its own: what it guards against ends the process
+    printed = fresh_process(THREADS, str(exported(MODEL).folder))
+    assert printed.strip() == "wrong: []"
 
 
 def test_time_predict_counts_a_sequence():
