@@ -15,6 +15,7 @@ from attention_zoo.export import onnx_writer, saved_model, tflite
 from attention_zoo.export.card import write_card
 from attention_zoo.export.decode_functions import DecodeSettings
 from attention_zoo.export.publish import publish_folder
+from attention_zoo.export.recorded import recorded_formats, recorded_settings
 from attention_zoo.export.validation import Report, validate_files
 from attention_zoo.manifest import (
     CONFIG_FILE,
@@ -113,7 +114,7 @@ def validate_directory(directory: str | Path) -> Report:
     kinds of ending that no input brings about are named in the report instead of being forced.
 
     Raises:
-        ManifestError: no manifest, or one that cannot be read.
+        ManifestError: no manifest, one that cannot be read, or one that contradicts the folder.
         FileChangedError: a file is missing, truncated, or its bytes changed.
         FileLoadError, ParityError: see `errors.py`.
     """
@@ -122,11 +123,9 @@ def validate_directory(directory: str | Path) -> Report:
     directory = Path(directory)
     manifest = read_manifest(directory)
     check_files(directory, manifest)
+    settings = recorded_settings(directory, manifest)
+    formats = recorded_formats(directory, manifest)
     model = load_folder(directory)
-    settings = DecodeSettings(**manifest.decoding)
-    formats = [
-        name for name in FORMATS if any(entry.format == name for entry in manifest.files.values())
-    ]
     report = validate_files(model, directory, formats, settings)
     report.raise_if_failed()
     return report

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import reprlib
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.weights.h5"
 CARD_FILE = "README.md"
 FORMAT_VERSION = 1
+FILE_FORMATS = ("config", "keras", "savedmodel", "tflite", "onnx")
 
 
 class ManifestError(ValueError):
@@ -94,11 +96,8 @@ class Manifest:
                 f"{origin}: fields missing: {missing or 'none'}; not known: {unknown or 'none'}. "
                 f"{_FIX}"
             )
-        for name, kind in _REQUIRED_TYPES.items():
-            if not isinstance(fields[name], kind):
-                raise ManifestError(
-                    f"{origin}: {name} should be a {kind.__name__}, got {fields[name]!r}. {_FIX}"
-                )
+        for name, value in fields.items():
+            _check_type(name, value, origin)
         files = {path: _entry(path, entry, origin) for path, entry in fields["files"].items()}
         return cls(**{**fields, "files": files})
 
@@ -107,22 +106,47 @@ class Manifest:
         return sum(entry.bytes for entry in self.files.values())
 
 
-_REQUIRED_TYPES = {"model": str, "config": dict, "files": dict}
-_REQUIRED = set(_REQUIRED_TYPES)
+_REQUIRED = {"model", "config", "files"}
+_TYPES = {
+    "model": str,
+    **dict.fromkeys(
+        ("config", "files", "decoding", "parity", "data", "metrics", "versions", "training"), dict
+    ),
+}
+_TYPES_OR_NONE = {"preset": str, "seed": int, "command": str, "created": str}
 _FIX = "Export the model again to write a new one."
 
 
+def _check_type(name: str, value: Any, origin: str) -> None:
+    kind = _TYPES.get(name) or _TYPES_OR_NONE[name]
+    if value is None and name in _TYPES_OR_NONE:
+        return
+    if not isinstance(value, kind) or isinstance(value, bool):
+        # reprlib: what stands there may be of any length and depth
+        raise ManifestError(
+            f"{origin}: {name} should be a {kind.__name__}, got {reprlib.repr(value)}. {_FIX}"
+        )
+
+
 def _entry(path: str, content: Any, origin: str) -> FileEntry:
-    known = {field.name for field in dataclasses.fields(FileEntry)}
     required = {"sha256": str, "bytes": int, "format": str}
+    kinds = {**required, "signatures": dict, "details": dict}
     if (
         not isinstance(content, dict)
-        or set(content) - known
-        or any(not isinstance(content.get(name), kind) for name, kind in required.items())
+        or set(content) - set(kinds)
+        or set(required) - set(content)
+        or any(not isinstance(value, kinds[name]) for name, value in content.items())
+        or isinstance(content["bytes"], bool)
     ):
         raise ManifestError(
-            f"{origin}: the entry of {path!r} should hold sha256 (text), bytes (a whole number) "
-            f"and format (text), got {content!r}. {_FIX}"
+            f"{origin}: the entry of {path!r} should hold sha256 (text), bytes (a whole number), "
+            "format (text), and may hold signatures and details (objects), got "
+            f"{reprlib.repr(content)}. {_FIX}"
+        )
+    if content["format"] not in FILE_FORMATS:
+        raise ManifestError(
+            f"{origin}: the format of {path!r} should be one of {', '.join(FILE_FORMATS)}, got "
+            f"{reprlib.repr(content['format'])}. {_FIX}"
         )
     parts = Path(path).parts
     if Path(path).is_absolute() or ".." in parts or not parts:
@@ -169,7 +193,8 @@ def read_manifest(folder: str | Path) -> Manifest:
     """Read `manifest.json` of `folder` (the path of the file itself is accepted too).
 
     Raises:
-        ManifestError: there is none, it is not JSON, or it is of another version.
+        ManifestError: there is none, it cannot be read, it is not JSON, or it is of another
+            version.
     """
     path = Path(folder)
     if path.name != MANIFEST_FILE:
@@ -180,11 +205,15 @@ def read_manifest(folder: str | Path) -> Manifest:
         raise ManifestError(
             f"{path}: no manifest here. Expected the folder that `attention-zoo export` wrote."
         ) from error
+    except OSError as error:
+        raise ManifestError(
+            f"{path}: expected a file that can be read, got an error: {error}. {_FIX}"
+        ) from error
     except UnicodeDecodeError as error:
         raise ManifestError(f"{path}: not UTF-8 text ({error}). {_FIX}") from error
     try:
         content = json.loads(text)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:  # a number of 5000 digits; 100000 brackets
         raise ManifestError(f"{path}: not valid JSON ({error}). {_FIX}") from error
     return Manifest.from_dict(content, origin=str(path))
 

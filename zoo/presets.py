@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import reprlib
 from fnmatch import fnmatchcase
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +13,7 @@ from attention_zoo.manifest import (
     CONFIG_FILE,
     MANIFEST_FILE,
     WEIGHTS_FILE,
+    Manifest,
     ManifestError,
     check_files,
     read_manifest,
@@ -52,24 +54,51 @@ def load_folder(folder: str | Path) -> Seq2Seq:
     """The Keras model of a folder that an export wrote, from `config.json` and the weights.
 
     Raises:
-        ManifestError: no manifest, one that cannot be read, or a config that is not a model's.
+        ManifestError: no manifest, one that cannot be read or that contradicts `config.json`, a
+            config that is not a model's, or weights that are not this model's.
         FileChangedError: config or weights do not hold the bytes that the manifest recorded.
     """
     folder = Path(folder)
-    check_files(folder, read_manifest(folder), only=(CONFIG_FILE, WEIGHTS_FILE))
+    manifest = read_manifest(folder)
+    check_files(folder, manifest, only=(CONFIG_FILE, WEIGHTS_FILE))
     name, config = _read_config(folder / CONFIG_FILE)
+    _check_agrees(folder, manifest, name, config)
     from attention_zoo.seq2seq import Seq2Seq  # here: it imports TensorFlow
 
     model = Seq2Seq(config, name=name)
-    model.load_weights(folder / WEIGHTS_FILE)
+    _load_weights(model, folder / WEIGHTS_FILE)
     return model
+
+
+def _load_weights(model: Seq2Seq, path: Path) -> None:
+    try:
+        model.load_weights(path)
+    except Exception as error:  # h5py and Keras raise many kinds, most without the path
+        raise ManifestError(
+            f"{path}: expected the weights of {model.name} as an HDF5 file, got an error: {error}. "
+            "Restore the file, or export the model again."
+        ) from error
+
+
+def _check_agrees(folder: Path, manifest: Manifest, name: str, config: ModelConfig) -> None:
+    """Refuse a manifest that tells of another model than `config.json` builds."""
+    recorded, built = manifest.config, config.to_dict()
+    pairs = {"model": (manifest.model, name)}
+    for field in [*built, *(field for field in recorded if field not in built)]:
+        pairs[f"config.{field}"] = (recorded.get(field, "nothing"), built.get(field, "nothing"))
+    for field, (told, expected) in pairs.items():
+        if told != expected:
+            raise ManifestError(
+                f"{folder / MANIFEST_FILE}: {field} should be {expected!r} as in {CONFIG_FILE}, "
+                f"got {reprlib.repr(told)}. Restore the file, or export the model again."
+            )
 
 
 def _read_config(path: Path) -> tuple[str, ModelConfig]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         return content["model"], ModelConfig.from_dict(content["config"])
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ManifestError(
             f"{path}: expected the name of a model and the fields of ModelConfig ({error}). "
             "Export the model again with this version of attention-zoo."

@@ -148,6 +148,62 @@ def test_config_that_is_no_models_is_an_error(folder):
         validate_directory(folder)
 
 
+DECODING = {"max_length": 11, "beam_width": 3, "length_penalty": 0.7}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("decoding", None, r"missing or not known: max_length, beam_width, length_penalty"),
+        ("decoding", {**DECODING, "width": 3}, "missing or not known: width"),
+        ("decoding", [11, 3], "decoding should be a dict"),
+        ("decoding", {**DECODING, "max_length": "x"}, r"decoding\.max_length should be .* got 'x'"),
+        ("decoding", {**DECODING, "beam_width": 0}, r"decoding\.beam_width should be .* got 0"),
+        ("decoding", {**DECODING, "length_penalty": "x"}, r"decoding\.length_penalty .* got 'x'"),
+        ("decoding", {**DECODING, "length_penalty": float("nan")}, r"decoding\.length_penalty"),
+        ("config", {}, r"config\.attention should be 'luong'"),
+        ("model", "../nosuch", f"model should be '{MODEL}'"),
+        ("parity", "null", "parity should be a dict"),
+    ],
+)
+def test_a_manifest_that_cannot_be_relied_on_is_an_error(folder, field, value, words):
+    path = folder / "manifest.json"
+    content = json.loads(path.read_text())
+    content[field] = None if value == "null" else value
+    if value is None:
+        del content[field]
+    path.write_text(json.dumps(content))
+    with pytest.raises(ManifestError, match=words) as caught:
+        validate_directory(folder)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("file", ["model.onnx", "model.tflite", "saved_model/1/saved_model.pb"])
+@pytest.mark.parametrize("change", ["zzz", "config", None])
+def test_no_file_is_passed_over(folder, file, change):
+    path = folder / "manifest.json"
+    content = json.loads(path.read_text())
+    if change is None:
+        del content["files"][file]
+    else:
+        content["files"][file]["format"] = change
+    path.write_text(json.dumps(content))
+    with pytest.raises(ManifestError, match=file):
+        validate_directory(folder)
+
+
+def test_a_folder_with_nothing_to_run_is_an_error(folder):
+    path = folder / "manifest.json"
+    content = json.loads(path.read_text())
+    for name in list(content["files"]):
+        if name not in ("config.json", "model.weights.h5"):
+            del content["files"][name]
+            (folder / name).unlink()
+    path.write_text(json.dumps(content))
+    with pytest.raises(ManifestError, match="at least one of the formats"):
+        validate_directory(folder)
+
+
 def test_kinds_of_ending_that_no_input_brings_about(new_model, tmp_path):
     # a vocabulary bias that no sequence overcomes: nothing ever ends by itself
     model = new_model("luong_dot_gru")

@@ -66,6 +66,9 @@ def test_what_may_be_left_out(tmp_path):
         ('{"format_version": 2}', "expected format_version 1, got 2"),
         ('{"format_version": "1"}', "expected format_version 1, got '1'"),
         ('{"format_version": true}', "expected format_version 1, got True"),
+        ("[" * 100_000, "not valid JSON"),
+        ('{"a": ' * 100_000, "not valid JSON"),
+        ('{"seed": ' + "9" * 5000 + "}", "not valid JSON"),
         ('{"format_version": 1}', "fields missing: ['config', 'files', 'model']"),
     ],
 )
@@ -89,7 +92,23 @@ def test_not_text(tmp_path):
         ({"colour": "red"}, r"not known: \['colour'\]"),
         ({"model": 3}, "model should be a str, got 3"),
         ({"files": []}, "files should be a dict"),
+        ({"config": None}, "config should be a dict, got None"),
+        ({"decoding": [11]}, r"decoding should be a dict, got \[11\]"),
+        ({"parity": None}, "parity should be a dict, got None"),
+        ({"training": "long"}, "training should be a dict, got 'long'"),
+        ({"versions": []}, "versions should be a dict"),
+        ({"seed": "7"}, "seed should be a int, got '7'"),
+        ({"preset": 7}, "preset should be a str, got 7"),
         ({"files": {"a": 3}}, "the entry of 'a'"),
+        (
+            {"files": {"a": {"sha256": "0", "format": "zzz", "bytes": 9}}},
+            "the format of 'a' should be one of config, keras, savedmodel, tflite, onnx, got 'zzz'",
+        ),
+        (
+            {"files": {"a": {"sha256": "0", "format": "onnx", "bytes": 9, "signatures": None}}},
+            "the entry of 'a'",
+        ),
+        ({"files": {"a": {"sha256": "0", "format": "onnx", "bytes": True}}}, "the entry of 'a'"),
         ({"files": {"a": {"sha256": "0", "format": "onnx"}}}, "the entry of 'a'"),
         ({"files": {"a": {"sha256": "0", "format": "onnx", "bytes": "9"}}}, "the entry of 'a'"),
         (
@@ -117,6 +136,12 @@ def test_no_manifest(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ManifestError, match="no manifest here"):
         read_manifest(tmp_path / "file")
+
+
+def test_a_folder_in_the_place_of_the_manifest(tmp_path):
+    (tmp_path / "manifest.json").mkdir()
+    with pytest.raises(ManifestError, match=r"manifest\.json: expected a file that can be read"):
+        read_manifest(tmp_path)
 
 
 def test_sha256_of_a_file_larger_than_one_piece(tmp_path):

@@ -1,5 +1,6 @@
 """Presets are folders with a manifest; their bytes are checked before they are loaded."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -11,6 +12,7 @@ from attention_zoo.manifest import (
     Manifest,
     ManifestError,
     describe_file,
+    read_manifest,
     write_manifest,
 )
 
@@ -87,6 +89,44 @@ def test_broken_config_is_refused(root, text):
     files = {name: describe_file(folder / name, kind) for name, kind in FILES.items()}
     write_manifest(folder, Manifest("m", {}, files))
     with pytest.raises(ManifestError, match=r"config\.json"):
+        load_pretrained("luong_general_gru.copy")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"config": {}}, r"config\.attention should be 'luong' as in config\.json, got 'nothing'"),
+        ({"model": "../nosuch"}, r"model should be 'luong_general_gru' .* got '\.\./nosuch'"),
+        ("units", r"config\.units should be \d+ as in config\.json, got 8191"),
+        ("colour", r"config\.colour should be 'nothing' as in config\.json, got 8191"),
+    ],
+)
+def test_a_manifest_of_another_model_is_refused(root, change, words):
+    folder = root / "luong_general_gru.copy"
+    manifest = read_manifest(folder)
+    if isinstance(change, str):
+        change = {"config": {**manifest.config, change: 8191}}
+    write_manifest(folder, dataclasses.replace(manifest, **change))
+    with pytest.raises(ManifestError, match=words):
+        load_pretrained("luong_general_gru.copy")
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"no HDF5 at all" * 100, None], ids=["0", "text", "other"]
+)
+def test_weights_that_are_no_weights_are_named(root, new_model, content):
+    folder = root / "luong_general_gru.copy"
+    path = folder / "model.weights.h5"
+    if content is None:
+        new_model("bahdanau_lstm").save_weights(path)
+    else:
+        path.write_bytes(content)
+    manifest = read_manifest(folder)
+    manifest.files[path.name] = describe_file(path, "keras")
+    write_manifest(folder, manifest)
+    with pytest.raises(
+        ManifestError, match=r"(?s)model\.weights\.h5: expected .* export the model"
+    ):
         load_pretrained("luong_general_gru.copy")
 
 
