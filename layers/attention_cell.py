@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from attention_zoo.layers.attention_mechanism import AttentionMechanism
+from attention_zoo.layers.attention_mechanism import AttentionMechanism, without_padding
 from attention_zoo.layers.decoder_cell import DecoderCell
 
 
@@ -43,6 +43,7 @@ class AttentionCell(DecoderCell):
                 f"{self.name}: memory is None; expected (batch, T_enc, d_h), the states to attend "
                 "to. Fix: pass memory=encoder_states."
             )
+        memory = without_padding(memory, mask)
         prepared = {
             "keys": self.mechanism.project(memory),
             "memory": self.mechanism.split_values(memory),

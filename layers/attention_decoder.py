@@ -73,7 +73,10 @@ class AttentionDecoder(keras.layers.Layer):
         axes = ("batch", "T_dec", "d_emb")
         cell.check_call(inputs, axes, initial_state, memory, memory_mask, name=self.name)
         if memory is not None:
-            inputs, memory_mask = tie_axes(inputs, memory), tie_axes(memory_mask, memory, 2)
+            like = ("memory", memory)
+            inputs = tie_axes(self.name, ("inputs", inputs), like)
+            mask = ("memory_mask", memory_mask)
+            memory_mask = tie_axes(self.name, mask, like, ("batch", "T_enc"))
         prepared = cell.prepare(memory, memory_mask)
         states = self._first_states(initial_state, inputs, prepared)
         with held_dropout(cell.cells, keras.ops.shape(inputs)[0], training):
@@ -90,7 +93,10 @@ class AttentionDecoder(keras.layers.Layer):
         cell = self.cell
         if given is None:
             given = cell.zero_states(keras.ops.shape(inputs)[0])
-        given = [tie_axes(state, inputs) for state in given]
+        given = [
+            tie_axes(self.name, (f"states[{i}]", state), ("inputs", inputs))
+            for i, state in enumerate(given)
+        ]
         count = len(cell.state_size)
         states = cell.initial_states(given[:count], prepared)
         if len(given) not in (count, len(states)):

@@ -116,9 +116,14 @@ class AttentionMechanism(keras.layers.Layer):
         """
         query, value, key, query_mask, mask = self._unpack(inputs, mask)
         self._check(query, value, key, query_mask, mask)
-        query, mask = tie_axes(query, value), tie_axes(mask, value, 2)
-        keys = self.project(value if key is None else tie_axes(key, value, 2))
-        values = self.split_values(value)
+        memory, steps = ("memory (value)", value), ("batch", "T_enc")
+        query = tie_axes(self.name, ("query", query), memory)
+        mask = tie_axes(self.name, ("mask (value_mask)", mask), memory, steps)
+        key = tie_axes(self.name, ("keys (key)", key), memory, steps)
+        own = ("batch",) if len(query.shape) == 2 else ("batch", "T_dec")
+        query_mask = tie_axes(self.name, ("query_mask", query_mask), ("query", query), own)
+        keys = self.project(without_padding(value if key is None else key, mask))
+        values = self.split_values(without_padding(value, mask))
         state = self.initial_state(values, mask)
         if state and len(query.shape) == 3:
             context, weights = self._attend_in_turn(query, keys, values, mask, state, training)
@@ -166,7 +171,7 @@ class AttentionMechanism(keras.layers.Layer):
             "mask (value_mask)": (mask, ("batch", "T_enc")),
             "query_mask": (query_mask, ("batch",) if one else ("batch", "T_dec")),
         }
-        check_tensors(self.name, tensors, self.fixed_axes())
+        check_tensors(self.name, tensors, self.fixed_axes(), at_least_one=("T_enc",))
 
     def fixed_axes(self):
         """axis -> (size, what fixed it), from the weights."""
@@ -183,6 +188,13 @@ class AttentionMechanism(keras.layers.Layer):
 
     def get_config(self):
         return {**super().get_config(), "dropout": self.dropout, "seed": self.seed}
+
+
+def without_padding(memory, mask):
+    """(batch, T_enc, d_h) with 0 in padded steps: weight 0 alone would let a NaN there through."""
+    if mask is None:
+        return memory
+    return ops.where(ops.expand_dims(ops.cast(mask, "bool"), -1), memory, 0)
 
 
 def shapes_of(input_shape, owner):

@@ -149,9 +149,14 @@ class DecoderCell(keras.layers.Layer):
             ``alignments`` (batch, T_enc).
         """
         self.check_call(inputs, ("batch", "d_emb"), states, memory, memory_mask)
-        states = [tie_axes(state, inputs) for state in states]
+        like = ("inputs", inputs)
+        states = [
+            tie_axes(self.name, (f"states[{i}]", state), like) for i, state in enumerate(states)
+        ]
         if memory is not None:
-            memory, memory_mask = tie_axes(memory, inputs), tie_axes(memory_mask, memory, 2)
+            memory = tie_axes(self.name, ("memory", memory), like)
+            mask, steps = ("memory_mask", memory_mask), ("batch", "T_enc")
+            memory_mask = tie_axes(self.name, mask, ("memory", memory), steps)
         prepared = self.prepare(memory, memory_mask)
         projected = self.project_inputs(inputs)
         with held_dropout(self.cells, ops.shape(inputs)[0], training):

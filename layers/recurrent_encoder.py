@@ -105,7 +105,7 @@ class RecurrentEncoder(keras.layers.Layer):
             {"d_emb": (self.d_emb, f"the weights of {self.name}")},
             at_least_one=("T_enc",),
         )
-        mask = tie_axes(mask, inputs, 2)
+        mask = tie_axes(self.name, ("mask", mask), ("inputs", inputs), ("batch", "T_enc"))
         memory, states = inputs, []
         for i, cells in enumerate(self.cells):
             if i > 0:

@@ -47,27 +47,77 @@ def _assert_at_run_time(owner, tensors, fixed):
             tf.debugging.assert_equal(
                 ops.shape(tensor)[i],
                 other,
-                message=(
-                    f"{owner}: {name} has another size than {other_name} on the axis {axis}; "
-                    f"expected {name} with axes ({', '.join(axes)}). Fix: pass {name} and "
-                    f"{other_name} with the same {axis}; nothing is broadcast."
-                ),
+                message=_disagreement(owner, name, other_name, axis),
             )
 
 
-def tie_axes(tensor, like, count=1):
-    """``tensor`` reshaped to the first ``count`` axes of ``like``; fails at run time if it differs.
+def _disagreement(owner, name, other_name, axis):
+    return (
+        f"{owner}: {name} has another size than {other_name} on the axis {axis}. Fix: pass {name} "
+        f"and {other_name} with the same {axis}; nothing is broadcast."
+    )
+
+
+def tie_axes(owner, tensor, like, axes=("batch",)):
+    """A tensor reshaped to the first axes of another; fails at run time if it differs in them.
 
     XLA drops assertions, and would broadcast a batch or a time of 1: a reshape it does not drop.
     Nothing is added where those axes are static.
+
+    Args:
+        owner: whose inputs these are.
+        tensor: (name, tensor or None).
+        like: (name, tensor).
+        axes: the names of the axes, the first of both tensors.
     """
+    (name, tensor), (other_name, like) = tensor, like
+    count = len(axes)
     if tensor is None or isinstance(tensor, keras.KerasTensor):
         return tensor
     if None not in (*tensor.shape[:count], *like.shape[:count]):
         return tensor
     sizes = [_size(like, i) for i in range(count)]
     rest = [_size(tensor, i) for i in range(count, len(tensor.shape))]
-    return ops.reshape(tensor, (*sizes, *rest))
+    if keras.backend.backend() != "tensorflow":
+        return ops.reshape(tensor, (*sizes, *rest))
+    tf = importlib.import_module("tensorflow")
+    # before the reshape, whose own error names nothing
+    asserts = [
+        tf.debugging.assert_equal(
+            ops.shape(tensor)[i], size, message=_disagreement(owner, name, other_name, axes[i])
+        )
+        for i, size in enumerate(sizes)
+    ]
+    with tf.control_dependencies([op for op in asserts if op is not None]):
+        return ops.reshape(tensor, (*sizes, *rest))
+
+
+def check_ids(owner, name, ids, vocab, vocab_name):
+    """The ids, if all of them are in [0, vocab); TensorFlow wraps negative ones without a word.
+
+    At once a ValueError; in a graph an ``InvalidArgumentError`` when it runs. XLA drops the check.
+    """
+    if isinstance(ids, keras.KerasTensor) or keras.backend.backend() != "tensorflow":
+        return ids
+    tf = importlib.import_module("tensorflow")
+    wanted = (
+        f"expected ids from 0 to {vocab - 1} ({vocab_name} = {vocab}). Fix: turn the text into "
+        "ids with the vocabulary that the model is made for."
+    )
+    if tf.executing_eagerly():
+        values = ops.convert_to_numpy(ids)
+        bad = values[(values < 0) | (values >= vocab)]
+        if bad.size:
+            raise ValueError(f"{owner}: {name} has id {bad[0]}; {wanted}")
+        return ids
+    limits = [
+        tf.debugging.assert_non_negative(ids, f"{owner}: {name} has a negative id; {wanted}"),
+        tf.debugging.assert_less(
+            ids, tf.cast(vocab, ids.dtype), f"{owner}: {name} has an id too large; {wanted}"
+        ),
+    ]
+    with tf.control_dependencies(limits):
+        return tf.identity(ids)
 
 
 def _size(tensor, axis):

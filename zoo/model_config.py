@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from difflib import get_close_matches
+from numbers import Integral
 from typing import Any
 
 from attention_zoo.vocabulary import FIRST_SYMBOL
@@ -92,8 +93,9 @@ class ModelConfig:
         value = getattr(self, name)
         if value is None and name in ("d_s", "d_attn"):
             return
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
             self._refuse(name, f"a whole number of at least {least}", f"{name}={least}")
+        object.__setattr__(self, name, int(value))  # NumPy's numbers do not go into JSON
 
     def _check_together(self):
         luong = self.attention == "luong"

@@ -10,7 +10,7 @@ from attention_zoo.decoder_parts import decoder_cell, kind_of_bridge
 from attention_zoo.greedy import greedy_decode
 from attention_zoo.layers.attention_decoder import AttentionDecoder
 from attention_zoo.layers.recurrent_encoder import RecurrentEncoder
-from attention_zoo.layers.run_time_checks import check_tensors
+from attention_zoo.layers.run_time_checks import check_ids, check_tensors
 from attention_zoo.model_config import ModelConfig
 from attention_zoo.output_layer import OutputLayer
 from attention_zoo.source_batch import source_batch
@@ -159,6 +159,11 @@ class Seq2Seq(keras.Model):
             "target": (target, ("batch", "T_dec")),
         }
         check_tensors(self.name, axes, at_least_one=("T_enc", "T_dec"))
+        sizes = {"source": self.config.vocab_source, "target": self.config.vocab_target}
+        source, target = (
+            check_ids(self.name, name, ids, sizes[name], f"vocab_{name}")
+            for name, ids in (("source", source), ("target", target))
+        )
         return source, target
 
     def _embed(self, embedding, ids, training=False):

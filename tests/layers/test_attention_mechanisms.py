@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from attention_zoo import layers
 
@@ -160,6 +161,48 @@ def test_query_mask_sets_the_context_to_zero(mechanism):
     np.testing.assert_array_equal(
         context[query_mask], np.asarray(layer([query, memory]))[query_mask]
     )
+
+
+@pytest.mark.parametrize("jit_compile", [False, True], ids=["graph", "xla"])
+@pytest.mark.parametrize("shape", [(1, T_DEC), (BATCH, 1)], ids=["batch", "T_dec"])
+def test_query_mask_is_not_broadcast_in_a_graph(mechanism, shape, jit_compile):
+    make, sizes = mechanism
+    layer = make()
+    query, memory = draw(BATCH, T_DEC, sizes["d_s"]), draw(BATCH, T_ENC, sizes["d_h"])
+    layer([query, memory])
+    specs = [
+        tf.TensorSpec((None, None, sizes["d_s"])),
+        tf.TensorSpec((None, None, sizes["d_h"])),
+        tf.TensorSpec((None, None), tf.bool),
+    ]
+    compiled = tf.function(
+        lambda q, m, mask: layer([q, m], mask=[mask, None]),
+        input_signature=specs,
+        jit_compile=jit_compile,
+    )
+    assert compiled(query, memory, np.ones((BATCH, T_DEC), bool)).shape[:2] == (BATCH, T_DEC)
+    # XLA drops the assertion that names the tensor, and fails all the same
+    words = None if jit_compile else "query_mask has another size than query"
+    with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+        compiled(query, memory, np.ones(shape, bool))
+
+
+def test_what_stands_in_padding_does_not_matter(mechanism):
+    make, sizes = mechanism
+    layer = make()
+    query, memory = draw(BATCH, sizes["d_s"]), draw(BATCH, T_ENC, sizes["d_h"])
+    mask = draw_mask(BATCH, T_ENC)
+    clean = attend(layer, query, memory, mask)
+    memory[~mask] = np.nan
+    for got, wanted in zip(attend(layer, query, memory, mask), clean, strict=True):
+        np.testing.assert_array_equal(got, wanted)
+
+
+def test_no_encoder_step_at_all_is_refused(mechanism):
+    make, sizes = mechanism
+    query, memory = draw(BATCH, sizes["d_s"]), draw(BATCH, 0, sizes["d_h"])
+    with pytest.raises(ValueError, match=r"memory.*T_enc of at least 1"):
+        make()([query, memory], mask=[None, np.zeros((BATCH, 0), bool)])
 
 
 def test_masks_come_along_from_an_embedding(mechanism):

@@ -1,9 +1,11 @@
 """Every field of the config is checked, by name."""
 
 import dataclasses
+import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from attention_zoo import ModelConfig
@@ -123,3 +125,9 @@ def test_needs_no_tensorflow():
         "list_models(); sys.exit('tensorflow' in sys.modules or 'keras' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_numpy_numbers_become_python_numbers():
+    config = ModelConfig(units=np.int64(7), d_emb=np.int32(5))
+    assert type(config.units) is type(config.d_emb) is int
+    json.dumps(config.to_dict())
