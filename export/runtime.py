@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from attention_zoo.export.errors import FileLoadError
+from attention_zoo.export.step_signature import StepSignature
 from attention_zoo.manifest import (
     MANIFEST_FILE,
     Manifest,
@@ -130,6 +131,11 @@ class LiteRTModel:
             }
         except (ValueError, RuntimeError) as error:
             raise _refused(self.path, "LiteRT", error) from error
+        self._step = (
+            StepSignature(self._runners["step"], self.path.name, manifest)
+            if "step" in self._runners
+            else None
+        )
         # all signatures share the tensors of one interpreter, and resizing them is not atomic
         self._lock = threading.Lock()
 
@@ -152,8 +158,13 @@ class LiteRTModel:
         return self._invoke("encode", source=batch)
 
     def step(self, tokens: Any, encoded: Outputs) -> Outputs:
-        """One step: `tokens` (1,) int32 and all of `encode`'s outputs -> logits, next states."""
-        return self._invoke("step", tokens=np.asarray(tokens, dtype=np.int32), **encoded)
+        """One step: `tokens` (1,) int32 and all of `encode`'s outputs -> logits, next states.
+
+        Raises ValueError, which names the tensor, if one is not what the file can read.
+        """
+        if self._step is None:
+            raise self._no_signature("step")
+        return self._invoke("step", **self._step.checked(tokens, encoded))
 
     def _rows(self, signature: str, source: Any) -> Outputs:
         batch = source_batch(source, self.vocab_source, type(self).__name__)
@@ -168,11 +179,14 @@ class LiteRTModel:
 
     def _runner(self, signature: str) -> Any:
         if signature not in self._runners:
-            raise FileLoadError(
-                f"{self.path}: expected a signature {signature!r}, got {sorted(self._runners)}. "
-                "Export the model again."
-            )
+            raise self._no_signature(signature)
         return self._runners[signature]
+
+    def _no_signature(self, signature: str) -> FileLoadError:
+        return FileLoadError(
+            f"{self.path}: expected a signature {signature!r}, got {sorted(self._runners)}. "
+            "Export the model again."
+        )
 
 
 class SavedModel:
