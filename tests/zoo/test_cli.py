@@ -488,3 +488,7 @@ def test_default_lengths_leave_room_for_eos():
     assert default_lengths(96) == (5, 10, 20, 40, 80)
     assert default_lengths(80) == (5, 10, 20, 40)
     assert default_lengths(4) == (3,)
+
+
+def test_a_byte_order_mark_is_passed_over():
+    assert parse_ids("\ufeff7 4", "standard input") == [7, 4]

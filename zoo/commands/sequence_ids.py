@@ -13,7 +13,7 @@ def parse_ids(text: str, origin: str) -> list[int]:
 
     Raises ValueError, which begins with `origin`, if there is none or one is not a whole number.
     """
-    words = [word for word in re.split(r"[\s,]+", text) if word]
+    words = [word for word in re.split(r"[\s,\ufeff]+", text) if word]  # \ufeff: a BOM
     if not words:
         raise ValueError(f"{origin}: expected ids such as `7 4 9`, got nothing.")
     # isdecimal would take other scripts' digits, and int signs and underscores
