@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+# no export lasts so long: a temporary folder that nothing touched since belongs to a killed one
+_ABANDONED_SECONDS = 24 * 3600.0
 
 
 @contextmanager
@@ -16,25 +22,55 @@ def publish_folder(directory: Path, force: bool = False) -> Iterator[Path]:
 
     If the block raises anything (Ctrl-C included), the temporary folder is removed and `directory`
     is as it was before. An existing `directory` is moved aside, and removed only after the new
-    folder has taken its place.
+    folder has taken its place. What an export of the same `directory` left that was killed more
+    than a day ago is removed first.
 
     Raises:
+        OSError: the disk is full; names the path.
         FileExistsError: `directory` exists, is not empty, and `force` is not given; seen before
             any work is done, and again before the rename.
     """
     directory = Path(os.path.abspath(directory))
     _refuse_existing(directory, force)
     directory.parent.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=directory.parent))
+    _sweep(directory)
+    folder = Path(tempfile.mkdtemp(prefix=_prefix(directory), dir=directory.parent))
     try:
         yield folder
         _refuse_existing(directory, force)
         # mkdtemp lets nobody else in; the folder that stays follows the user's mask
         folder.chmod(0o777 & ~_umask())
         _rename(folder, directory)
-    except BaseException:
+    except BaseException as error:
         shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None:
+            # a write that fails does not know the name of its file
+            raise OSError(error.errno, os.strerror(error.errno), str(directory)) from error
         raise
+
+
+def _sweep(directory: Path) -> None:
+    """Remove the temporary folders that a killed export of `directory` left, a day old or more."""
+    # what mkdtemp adds is 8 of these; `.old.` folders stay, they may hold somebody's only copy
+    pattern = re.compile(re.escape(_prefix(directory)) + "[a-z0-9_]{8}")
+    for path in directory.parent.iterdir():
+        if not pattern.fullmatch(path.name) or path.is_symlink() or not path.is_dir():
+            continue
+        if time.time() - _last_change(path) > _ABANDONED_SECONDS:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _prefix(directory: Path) -> str:
+    # a word that nobody gives a folder of their own, since it will be swept
+    return f".{directory.name}.unfinished."
+
+
+def _last_change(folder: Path) -> float:
+    """The newest time of change in a folder, its own included."""
+    try:
+        return max(path.lstat().st_mtime for path in (folder, *folder.rglob("*")))
+    except FileNotFoundError:  # somebody is at work in it
+        return time.time()
 
 
 def _refuse_existing(directory: Path, force: bool) -> None:

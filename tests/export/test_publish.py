@@ -1,6 +1,9 @@
 """A folder appears whole or not at all."""
 
+import errno
+import os
 import stat
+import time
 
 import pytest
 
@@ -111,3 +114,55 @@ def test_old_folder_comes_back_if_the_rename_fails(tmp_path, monkeypatch):
         (folder / "file").write_text("new")
     assert (target / "file").read_text() == "old"
     assert left_in(tmp_path) == ["out"]
+
+
+def test_a_full_disk_names_the_path(tmp_path):
+    target = tmp_path / "out"
+    with (
+        pytest.raises(OSError, match=r"No space left on device: '.*out'") as caught,
+        publish_folder(target),
+    ):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert caught.value.filename == str(target)
+    assert left_in(tmp_path) == []
+
+
+def test_other_errors_stay_as_they_are(tmp_path):
+    error = OSError(errno.EIO, "Input/output error")
+    with pytest.raises(OSError, match="Input/output") as caught, publish_folder(tmp_path / "out"):
+        raise error
+    assert caught.value is error
+
+
+def make_old(folder, hours):
+    """A folder with a file, untouched for some hours."""
+    folder.mkdir()
+    (folder / "file").write_text("half")
+    then = time.time() - hours * 3600
+    for path in (folder / "file", folder):
+        os.utime(path, (then, then))
+
+
+def test_what_a_killed_export_left_is_swept(tmp_path):
+    make_old(tmp_path / ".out.unfinished.ab12_xyz", hours=25)
+    kept = {
+        ".out.unfinished.ab12_new": 1,  # an export that may be running
+        ".out.settings": 25,  # somebody's own
+        ".out.old.ab12_xyz": 25,  # the folder that was there before
+        ".out.unfinished.ab12_xy": 25,
+        ".out.unfinished.AB12_xyz": 25,
+        ".other.unfinished.ab12_xyz": 25,
+        "out.unfinished.ab12_xyz": 25,
+    }
+    for name, hours in kept.items():
+        make_old(tmp_path / name, hours)
+    make_old(tmp_path / ".out.unfinished.ab12_abc", hours=25)
+    (tmp_path / ".out.unfinished.ab12_abc" / "file").write_text("still written")
+    then = time.time() - 25 * 3600
+    os.utime(tmp_path / ".out.unfinished.ab12_abc", (then, then))
+    (tmp_path / ".out.unfinished.ab12_lnk").symlink_to(tmp_path / "out.unfinished.ab12_xyz")
+    with publish_folder(tmp_path / "out"):
+        pass
+    assert left_in(tmp_path) == sorted(
+        [*kept, ".out.unfinished.ab12_abc", ".out.unfinished.ab12_lnk", "out"]
+    )
