@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from attention_zoo.training.checkpoint_pair import CheckpointPair
 from attention_zoo.training.copy_training import train_copy
 from attention_zoo.training.plots import Curve, plot_accuracy_by_length
 from attention_zoo.training.recipe import Recipe, get_recipe
@@ -141,7 +142,7 @@ def _measure(
         directory,
         recipe=recipe,
         seed=seed,
-        resume=resume and (directory / "last.keras").exists(),
+        resume=resume and CheckpointPair(directory).exists(),
         command=command,
         resume_hint="run the study again with resume",
         verbose=verbose,

@@ -10,7 +10,8 @@ from typing import Any
 
 import keras
 
-from attention_zoo.training.checkpoint import RunState, copy_checkpoint, save_checkpoint
+from attention_zoo.training.checkpoint import RunState
+from attention_zoo.training.checkpoint_pair import CheckpointPair
 from attention_zoo.training.run_log import RunLog
 from attention_zoo.training.stage import Stage
 
@@ -31,8 +32,7 @@ class RoundKeeper(keras.callbacks.Callback):
         self.state = state
         self.steps_per_round = steps_per_round
         self.log = RunLog(directory / "log.csv")
-        self.best_path = directory / "best.keras"
-        self.last_path = directory / "last.keras"
+        self.checkpoints = CheckpointPair(directory)
         self._began = 0.0
 
     @property
@@ -53,7 +53,7 @@ class RoundKeeper(keras.callbacks.Callback):
         if not math.isfinite(loss):
             raise FloatingPointError(
                 f"the loss became {loss} before step {self.state.step + self.steps_per_round}. "
-                f"{self.best_path.name} and {self.last_path.name} are from before. "
+                f"{self.checkpoints.best.name} and {self.checkpoints.last.name} are from before. "
                 "Fix: a lower learning rate, or a smaller clip norm."
             )
         stage_number = self.state.stage
@@ -63,15 +63,14 @@ class RoundKeeper(keras.callbacks.Callback):
         row: dict[str, Any] = {"step": self.state.step, "stage": stage_number + 1}
         row |= {"max_length": stage.max_length, "learning_rate": rate}
         row |= {"seconds": round(self.state.seconds, 1), **logs}
+        # Before the checkpoint: a resume drops a row too many, but could not add a missing one.
         self.log.add(row)
         if self._is_stage_over(stage, loss, logs.get(f"{prefix}token_accuracy")):
             self.state.stage += 1
             self.state.stage_step = 0
             self.state.stale_rounds = 0
             self.model.stop_training = True
-        save_checkpoint(self.last_path, self.model, self.state)
-        if is_best:
-            copy_checkpoint(self.last_path, self.best_path)
+        self.checkpoints.save(self.model, self.state, is_best)
 
     def _advance(self, loss: float) -> bool:
         """Count the round; whether it is the best so far."""

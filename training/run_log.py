@@ -25,16 +25,16 @@ class RunLog:
         Raises:
             ValueError: the row has other columns than the file.
         """
-        columns = self._columns() or list(row)
+        written = self._columns()
+        columns = written or list(row)
         if set(columns) != set(row):
             raise ValueError(
                 f"{self.path}: a row must hold {columns}, got {list(row)}. "
                 "Fix: resume with the metrics that the run was started with."
             )
-        is_new = not self.path.exists()
         with self.path.open("a", newline="") as file:
             writer = csv.DictWriter(file, columns)
-            if is_new:
+            if not written:
                 writer.writeheader()
             writer.writerow({name: _short(value) for name, value in row.items()})
 
@@ -46,18 +46,31 @@ class RunLog:
             return [{k: float(v) for k, v in row.items()} for row in csv.DictReader(file)]
 
     def cut_after(self, step: int) -> None:
-        """Drop the rows whose `step` is larger."""
+        """Drop the rows whose `step` is larger; a file that keeps no row goes, header and all.
+
+        Raises:
+            ValueError: the file is no log of a run.
+        """
         if not self.path.exists():
             return
         with self.path.open(newline="") as file:
-            header, *rows = list(csv.reader(file))
-        place = header.index("step")
-        # A crash can leave half a row at the end; it has too few cells, or no number.
+            header, *rows = list(csv.reader(file)) or [[]]
+        if rows and "step" not in header:
+            raise ValueError(
+                f"{self.path}: expected the log of a run, with a column step, got the columns "
+                f"{header}. Fix: move the file away."
+            )
+        # A crash can leave half a line at the end; it has too few cells, or no number.
         kept = [
             row
             for row in rows
-            if len(row) == len(header) and row[place].isdigit() and int(row[place]) <= step
+            if len(row) == len(header)
+            and row[header.index("step")].isdigit()
+            and int(row[header.index("step")]) <= step
         ]
+        if not kept:
+            self.path.unlink()
+            return
         with written_beside(self.path) as beside, beside.open("w", newline="") as file:
             csv.writer(file).writerows([header, *kept])
 

@@ -18,7 +18,9 @@ from attention_zoo.training.checkpoint import (
     load_checkpoint,
     read_state,
 )
+from attention_zoo.training.checkpoint_pair import CheckpointPair
 from attention_zoo.training.round_keeper import RoundKeeper
+from attention_zoo.training.run_log import RunLog
 from attention_zoo.training.stage import Stage
 from attention_zoo.written_beside import LEFT_BY_A_KILL, written_beside
 
@@ -94,6 +96,7 @@ class TrainingRun:
         self.stages = tuple(stages)
         self.batches = batches
         self.directory = Path(directory)
+        self.checkpoints = CheckpointPair(self.directory)
         self.steps_per_round = steps_per_round
         self.identity = _as_json({**(identity or {}), "stages": [s.to_dict() for s in stages]})
         self.validation = validation
@@ -118,10 +121,11 @@ class TrainingRun:
                 self._fit_stage(keeper)
         except KeyboardInterrupt:
             # It may have come in the middle of a save: what counts is what the disk holds.
-            keeper.state = self._saved_state(keeper)
-            self._tell_how_to_resume(keeper)
-        if keeper.best_path.exists():
-            load_checkpoint(keeper.best_path, self.model)
+            saved = self.checkpoints.exists()
+            keeper.state = self.checkpoints.settle() if saved else RunState(identity=self.identity)
+            self._tell_how_to_go_on(keeper.state)
+        if self.checkpoints.exists():
+            load_checkpoint(self.checkpoints.best, self.model)
         state = keeper.state
         return TrainingResult(
             state.step,
@@ -164,22 +168,23 @@ class TrainingRun:
 
     def _start(self, resume: bool) -> RunState:
         """The state to begin with, and the model in that state."""
-        last = self.directory / "last.keras"
-        if not resume:
-            if last.exists():
-                raise FileExistsError(
-                    f"{self.directory} already holds a run. Fix: resume it, or choose a directory "
-                    "that does not exist."
-                )
-            self.directory.mkdir(parents=True, exist_ok=True)
-            return RunState(identity=self.identity)
-        _check_identity(last, read_state(last).identity, self.identity)
-        state = load_checkpoint(last, self.model)
+        pair = self.checkpoints
+        if not resume and pair.exists():
+            raise FileExistsError(
+                f"{self.directory} already holds a run. Fix: resume it, or choose a directory "
+                "that does not exist."
+            )
+        state = RunState(identity=self.identity)
+        if resume:
+            for path in filter(Path.exists, (pair.best, pair.last)):
+                _check_identity(path, read_state(path).identity, self.identity)
+            pair.settle()
+            state = load_checkpoint(pair.last, self.model)
+        self.directory.mkdir(parents=True, exist_ok=True)
         for left in self.directory.glob(LEFT_BY_A_KILL):
             left.unlink()
-        RoundKeeper(self.stages, state, self.steps_per_round, self.directory).log.cut_after(
-            state.step
-        )
+        # A kill in the first round leaves a log without a checkpoint: rows of no run.
+        RunLog(self.directory / "log.csv").cut_after(state.step)
         return state
 
     def _fit_stage(self, keeper: RoundKeeper) -> None:
@@ -206,25 +211,14 @@ class TrainingRun:
             verbose=self.verbose,
         )
 
-    def _saved_state(self, keeper: RoundKeeper) -> RunState:
-        if not keeper.last_path.exists():
-            return RunState(identity=self.identity)
-        state = read_state(keeper.last_path)
-        if keeper.best_path.exists():
-            best = read_state(keeper.best_path)
-            state.best_stage, state.best_step = best.best_stage, best.best_step
-            state.best_loss = best.best_loss
-        return state
-
-    def _tell_how_to_resume(self, keeper: RoundKeeper) -> None:
-        state = keeper.state
-        kept = (
-            f"best so far: loss {state.best_loss:.4g} at step {state.best_step}, kept in "
-            f"{keeper.best_path}."
-            if keeper.best_path.exists()
-            else "nothing was saved yet."
-        )
-        print(f"\nStopped after step {state.step}; {kept} To go on: {self.resume_hint}", flush=True)
+    def _tell_how_to_go_on(self, state: RunState) -> None:
+        told = "nothing was saved yet: start the run again, without resume."
+        if self.checkpoints.exists():
+            told = (
+                f"best so far: loss {state.best_loss:.4g} at step {state.best_step}, kept in "
+                f"{self.checkpoints.best}. To go on: {self.resume_hint}"
+            )
+        print(f"\nStopped after step {state.step}; {told}", flush=True)
 
 
 def _check_arguments(model: keras.Model, stages: Sequence[Stage], steps_per_round: int) -> None:

@@ -42,3 +42,28 @@ def test_no_file(tmp_path):
     log = RunLog(tmp_path / "none.csv")
     log.cut_after(3)
     assert log.rows() == []
+
+
+@pytest.mark.parametrize("content", ["", "\n", "st", "step,loss\n", "step,loss\n8,0.5\n"])
+def test_a_log_of_which_no_row_counts_begins_anew(tmp_path, content):
+    log = RunLog(tmp_path / "log.csv")
+    log.path.write_text(content)
+    log.cut_after(4)
+    assert not log.path.exists()
+    log.add({"step": 6, "accuracy": 0.5})
+    assert log.rows() == [{"step": 6, "accuracy": 0.5}]
+
+
+def test_an_empty_log_gets_its_header(tmp_path):
+    log = RunLog(tmp_path / "log.csv")
+    log.path.touch()
+    log.add({"step": 6, "accuracy": 0.5})
+    assert log.rows() == [{"step": 6, "accuracy": 0.5}]
+
+
+def test_a_file_of_another_kind_is_left_alone(tmp_path):
+    log = RunLog(tmp_path / "log.csv")
+    log.path.write_text("date,weather\nmonday,rain\n")
+    with pytest.raises(ValueError, match=r"log.csv: expected the log of a run.*weather.*Fix"):
+        log.cut_after(0)
+    assert "rain" in log.path.read_text()

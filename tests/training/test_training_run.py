@@ -117,13 +117,15 @@ def test_ctrl_c_keeps_the_best_and_says_how_to_resume(make_run, press_ctrl_c, ca
 
 def test_ctrl_c_before_the_first_round(make_run, press_ctrl_c, capsys):
     press_ctrl_c(1)
-    result = make_run().train()
+    result = make_run(resume_hint="type this again").train()
     assert result.step == 0
-    assert "nothing was saved yet" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "nothing was saved yet: start the run again, without resume" in told
+    assert "type this again" not in told
 
 
 def test_ctrl_c_while_saving(make_run, monkeypatch, capsys):
-    """The round before is what was saved, and what the user is told."""
+    """What is told, and loaded, is what the disk holds: a best round is there before `last`."""
     original = written_beside_module.os.replace
     saved = []
 
@@ -137,10 +139,11 @@ def test_ctrl_c_while_saving(make_run, monkeypatch, capsys):
     run = make_run()
     result = run.train()
     monkeypatch.undo()
-    assert (result.step, result.best_step, result.is_complete) == (3, 3, False)
+    assert (result.step, result.best_step, result.is_complete) == (6, 6, False)
     told = capsys.readouterr().out
-    assert "Stopped after step 3" in told
-    assert "at step 3, kept in" in told
+    assert "Stopped after step 6" in told
+    assert "at step 6, kept in" in told
+    assert read_state(run.directory / "last.keras").step == 6
     assert not list(run.directory.glob("*partial*"))
     assert make_run().train(resume=True).step == 15
 
@@ -255,6 +258,40 @@ def test_a_crash_while_saving_leaves_the_old_checkpoint(make_run, monkeypatch):
     monkeypatch.undo()
     assert read_state(run.directory / "last.keras").step == 3
     assert make_run().train(resume=True).is_complete
+
+
+class Killed(BaseException):
+    """Stands for a kill: nothing after it runs but the cleaning up of files."""
+
+
+@pytest.mark.parametrize("renames", [0, 1, 2, 7, 9])
+def test_a_kill_at_any_rename_changes_nothing(make_run, monkeypatch, renames):
+    """Weights, best round and log are those of an unbroken run; even is best, odd last."""
+    unbroken = make_run("unbroken")
+    whole = unbroken.train()
+    original, done = written_beside_module.os.replace, []
+
+    def replace(beside, path):
+        if len(done) == renames:
+            raise Killed
+        done.append(path)
+        original(beside, path)
+
+    broken = make_run("broken")
+    with monkeypatch.context() as patch:
+        patch.setattr(written_beside_module.os, "replace", replace)
+        with pytest.raises(Killed):
+            broken.train()
+    again = make_run("broken")
+    result = again.train(resume=renames > 0)
+    assert (result.step, result.best_step) == (whole.step, whole.best_step)
+    assert result.best_loss == whole.best_loss
+    assert read_state(again.directory / "best.keras").step == whole.best_step
+    assert_equal_weights(unbroken.model, again.model)
+    one, other = (RunLog(r.directory / "log.csv").rows() for r in (unbroken, again))
+    assert [(row["step"], row["loss"]) for row in one] == [
+        (row["step"], row["loss"]) for row in other
+    ]
 
 
 def test_publish_writes_model_and_record(make_run):
