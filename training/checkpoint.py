@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import zipfile
+import zlib
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,11 @@ def load_checkpoint(path: Path, model: keras.Model) -> RunState:
             f"{path}: the weights do not fit this model. "
             "Fix: build the model with the options of the run."
         ) from error
+    except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, OSError) as error:
+        raise CheckpointError(
+            f"{path}: the weights cannot be read, the file is damaged ({error}). "
+            "Fix: delete it, or start the run in a new directory."
+        ) from error
     for variable, seed in zip(variables, seeds, strict=True):
         variable.assign(np.asarray(seed, dtype=variable.dtype))
     return state
@@ -113,16 +119,23 @@ def load_checkpoint(path: Path, model: keras.Model) -> RunState:
 def _read_record(path: Path) -> dict[str, Any]:
     try:
         with zipfile.ZipFile(path) as archive:
-            return json.loads(archive.read(_STATE_FILE))
+            record = json.loads(archive.read(_STATE_FILE))
     except FileNotFoundError:
         raise CheckpointError(
             f"{path}: no checkpoint there. Fix: start the run without resume."
         ) from None
-    except (zipfile.BadZipFile, KeyError, json.JSONDecodeError) as error:
+    except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, ValueError) as error:
         raise CheckpointError(
             f"{path}: expected a checkpoint of a run, got a file that holds none ({error}). "
             "Fix: delete it, or start the run in a new directory."
         ) from error
+    parts = record if isinstance(record, dict) else {}
+    if not isinstance(parts.get("state"), dict) or not isinstance(parts.get("seeds"), list):
+        raise CheckpointError(
+            f"{path}: expected {_STATE_FILE} in it to hold state and seeds, got {record!r:.60}. "
+            "Fix: delete it, or start the run in a new directory."
+        )
+    return record
 
 
 def _seed_variables(model: keras.Model) -> list[Any]:

@@ -1,5 +1,7 @@
 """Checkpoints beside what a run does with them."""
 
+import zipfile
+
 import keras
 import numpy as np
 import pytest
@@ -64,3 +66,24 @@ def test_a_state_of_another_version(trained, tmp_path, monkeypatch):
     save_checkpoint(tmp_path / "last.keras", trained, RunState())
     with pytest.raises(CheckpointError, match=r"got \['step'\]"):
         read_state(tmp_path / "last.keras")
+
+
+@pytest.mark.parametrize("record", ["[]", "3", '{"state": []}', "{"])
+def test_a_record_that_is_none(tmp_path, record):
+    path = tmp_path / "last.keras"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("run_state.json", record)
+    with pytest.raises(CheckpointError, match=r"last.keras: expected .*Fix"):
+        read_state(path)
+
+
+def test_weights_with_a_bad_byte(trained, build_model, tmp_path):
+    path = tmp_path / "last.keras"
+    save_checkpoint(path, trained, RunState())
+    with zipfile.ZipFile(path) as archive:
+        start = archive.getinfo("model.weights.h5").header_offset
+    content = bytearray(path.read_bytes())
+    content[start + 2000] ^= 0xFF
+    path.write_bytes(content)
+    with pytest.raises(CheckpointError, match=r"last.keras: the weights cannot be read.*Fix"):
+        load_checkpoint(path, build_model(dropout=0.5))
