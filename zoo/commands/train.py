@@ -16,6 +16,7 @@ from attention_zoo.written_beside import LEFT_BY_A_KILL
 if TYPE_CHECKING:
     from attention_zoo.training.copy_training import CopyTraining
 
+CHECKPOINTS = ("last.keras", "best.keras")
 RUN_FILES = ("last.keras", "best.keras", "model.keras", "training.json", "log.csv")
 
 
@@ -133,8 +134,10 @@ def run(model: str, output: Path, command_line: str, **options: Any) -> CopyTrai
     try:
         trained = train_copy(model, output, command=command_line, resume_hint=go_on, **options)
     except KeyboardInterrupt:
-        kept = (output / "last.keras").exists()
-        message = f"{output} is kept. To go on: {go_on}" if kept else "nothing was kept."
+        kept = any((output / name).exists() for name in CHECKPOINTS)
+        message = (
+            f"{output} is kept. To go on: {go_on}" if kept else "nothing was kept: start again"
+        )
         raise InterruptedWork(message) from None
     except ImportError as error:
         if not options.get("tensorboard"):
@@ -155,10 +158,12 @@ def progress() -> int:
 def refuse_to_restart(output: Path) -> None:
     """Raise FileExistsError if the folder holds a run, or part of one."""
     present = [name for name in RUN_FILES if (output / name).exists()]
-    if present:
+    # A log alone is what a kill in the first round leaves; the next run begins it anew.
+    if present and present != ["log.csv"]:
+        go_on = "Go on with it by --resume, " if {*CHECKPOINTS} & {*present} else ""
+        ways = f"{go_on}throw it away by --force, or choose another folder."
         raise FileExistsError(
-            f"{output} holds a run already ({', '.join(present)}). Go on with it by --resume, "
-            "throw it away by --force, or choose another folder."
+            f"{output} holds a run already ({', '.join(present)}). {ways[0].upper()}{ways[1:]}"
         )
 
 
