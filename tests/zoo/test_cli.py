@@ -492,3 +492,12 @@ def test_default_lengths_leave_room_for_eos():
 
 def test_a_byte_order_mark_is_passed_over():
     assert parse_ids("\ufeff7 4", "standard input") == [7, 4]
+
+
+@pytest.mark.parametrize("option", ["", " --force", " --resume"])
+def test_the_command_to_go_on_is_one_that_is_taken(option):
+    from attention_zoo.commands.train import how_to_resume
+
+    typed = f"attention-zoo train copy --model bahdanau_gru{option} -o 'my runs/a'"
+    wanted = "attention-zoo train copy --model bahdanau_gru -o 'my runs/a' --resume"
+    assert how_to_resume(typed) == wanted

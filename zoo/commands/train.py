@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -120,6 +121,12 @@ def train_on_copies(
     click.echo(f"Trained {trained.result.step} steps in {trained.result.seconds:.0f} s: {output}")
 
 
+def how_to_resume(command_line: str) -> str:
+    """The command that goes on with what this one began."""
+    words = [word for word in shlex.split(command_line) if word not in ("--force", "--resume")]
+    return shlex.join([*words, "--resume"])
+
+
 def run(model: str, output: Path, command_line: str, **options: Any) -> CopyTraining:
     """Train, and turn Ctrl-C into an error that says what was kept.
 
@@ -130,7 +137,7 @@ def run(model: str, output: Path, command_line: str, **options: Any) -> CopyTrai
     import_tensorflow()
     from attention_zoo.training import train_copy
 
-    go_on = command_line if "--resume" in command_line.split() else f"{command_line} --resume"
+    go_on = how_to_resume(command_line)
     try:
         trained = train_copy(model, output, command=command_line, resume_hint=go_on, **options)
     except KeyboardInterrupt:
