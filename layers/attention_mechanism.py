@@ -122,8 +122,9 @@ class AttentionMechanism(keras.layers.Layer):
         key = tie_axes(self.name, ("keys (key)", key), memory, steps)
         own = ("batch",) if len(query.shape) == 2 else ("batch", "T_dec")
         query_mask = tie_axes(self.name, ("query_mask", query_mask), ("query", query), own)
-        keys = self.project(without_padding(value if key is None else key, mask))
-        values = self.split_values(without_padding(value, mask))
+        value = without_padding(value, mask)
+        keys = self.project(value if key is None else without_padding(key, mask))
+        values = self.split_values(value)
         state = self.initial_state(values, mask)
         if state and len(query.shape) == 3:
             context, weights = self._attend_in_turn(query, keys, values, mask, state, training)

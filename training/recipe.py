@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from attention_zoo.model_config import check_names
 from attention_zoo.training.stage import Stage
 
 
@@ -99,8 +99,5 @@ def get_recipe(name: str) -> Recipe:
     Raises:
         ValueError: there is none; names those there are and the nearest.
     """
-    if name in RECIPES:
-        return RECIPES[name]
-    near = difflib.get_close_matches(name, RECIPES, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"recipe: expected one of {', '.join(RECIPES)}, got {name!r}.{hint}")
+    check_names("recipe", [name], sorted(RECIPES))
+    return RECIPES[name]

@@ -29,6 +29,6 @@ def test_presets_fit_in_6_mb_with_five_copies_of_the_weights(model):
 
 def test_an_unknown_recipe_names_the_nearest():
     with pytest.raises(
-        ValueError, match=r"one of copy, copy_short, got 'copi'. Did you mean 'copy'"
+        ValueError, match=r"'copi' is no recipe; expected one of 2 known names.*did you mean copy"
     ):
         get_recipe("copi")

@@ -7,7 +7,7 @@ from attention_zoo.commands.train import refuse_to_restart
 
 def test_a_log_alone_is_no_run(tmp_path):
     (tmp_path / "log.csv").touch()
-    refuse_to_restart(tmp_path)
+    assert refuse_to_restart(tmp_path) is None
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ FILES = {"saved_model/1": "saved_model", "model.tflite": "model.tflite", "model.
 def command(output: Path, seed: int, force: bool) -> None:
     """Train a small model, measure it, export it three ways, and let every file answer.
 
-    Takes a few minutes on two cores. Everything it does is a command of its own, which it names.
+    Takes about a minute on two cores. Everything it does is a command of its own, which it names.
 
     \b
     Example:
