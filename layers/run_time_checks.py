@@ -89,7 +89,9 @@ def tie_axes(owner, tensor, like, axes=("batch",)):
         for i, size in enumerate(sizes)
     ]
     with tf.control_dependencies([op for op in asserts if op is not None]):
-        return ops.reshape(tensor, (*sizes, *rest))
+        # grappler may drop the reshape, and what it waits for with it, but no identity that waits
+        tensor = tf.identity(tensor)
+    return ops.reshape(tensor, (*sizes, *rest))
 
 
 def check_ids(owner, name, ids, vocab, vocab_name):
