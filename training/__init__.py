@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time NAMES decid
     )
     from attention_zoo.training.copy_task import CopyTask as CopyTask
     from attention_zoo.training.copy_training import train_copy as train_copy
+    from attention_zoo.training.data_wait import DataWait as DataWait
     from attention_zoo.training.evaluation import accuracy_by_length as accuracy_by_length
     from attention_zoo.training.evaluation import evaluate_by_length as evaluate_by_length
     from attention_zoo.training.losses import MaskedCrossEntropy as MaskedCrossEntropy
@@ -22,27 +23,42 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time NAMES decid
     from attention_zoo.training.recipe import RECIPES as RECIPES
     from attention_zoo.training.recipe import Recipe as Recipe
     from attention_zoo.training.recipe import get_recipe as get_recipe
+    from attention_zoo.training.sentence_batches import SentenceBatches as SentenceBatches
+    from attention_zoo.training.sentence_pairs import SentencePair as SentencePair
     from attention_zoo.training.stage import Stage as Stage
+    from attention_zoo.training.tokenizer_training import train_tokenizers as train_tokenizers
     from attention_zoo.training.training_run import TrainingRun as TrainingRun
+    from attention_zoo.training.translation_data import TranslationData as TranslationData
+    from attention_zoo.training.translation_data import load_aligned_splits as load_aligned_splits
+    from attention_zoo.training.translation_data import (
+        load_translation_data as load_translation_data,
+    )
 
 NAMES = {
     "CheckpointError": "checkpoint",
     "CopyTask": "copy_task",
+    "DataWait": "data_wait",
     "MaskedCrossEntropy": "losses",
     "Perplexity": "metrics",
     "RECIPES": "recipe",
     "Recipe": "recipe",
+    "SentenceBatches": "sentence_batches",
+    "SentencePair": "sentence_pairs",
     "SequenceAccuracy": "metrics",
     "Stage": "stage",
     "TokenAccuracy": "metrics",
     "TrainingRun": "training_run",
+    "TranslationData": "translation_data",
     "accuracy_by_length": "evaluation",
     "evaluate_by_length": "evaluation",
     "get_recipe": "recipe",
+    "load_aligned_splits": "translation_data",
+    "load_translation_data": "translation_data",
     "plot_accuracy_by_length": "plots",
     "plot_alignment": "plots",
     "run_copy_length_study": "copy_length_study",
     "train_copy": "copy_training",
+    "train_tokenizers": "tokenizer_training",
 }
 
 __getattr__, __dir__ = lazy_package(__name__, NAMES)

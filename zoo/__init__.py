@@ -17,10 +17,14 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time NAMES decid
     from attention_zoo.registry import create_model as create_model
     from attention_zoo.registry import list_models as list_models
     from attention_zoo.seq2seq import Seq2Seq as Seq2Seq
+    from attention_zoo.tokenizer import Tokenizer as Tokenizer
+    from attention_zoo.tokenizer import TokenizerPair as TokenizerPair
 
 NAMES = {
     "ModelConfig": "model_config",
     "Seq2Seq": "seq2seq",
+    "Tokenizer": "tokenizer",
+    "TokenizerPair": "tokenizer",
     "create_model": "registry",
     "list_models": "registry",
     "list_presets": "presets",
