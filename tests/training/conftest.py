@@ -1,6 +1,7 @@
 """A model small enough to train in a test: it copies position by position."""
 
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import keras
 import pytest
@@ -63,4 +64,26 @@ def tiny_recipe() -> Recipe:
         batch_size=17,
         steps_per_round=50,
         n_evaluation=23,
+    )
+
+
+class WordTokenizer:
+    """Stands in for a SentencePiece tokenizer: each word is an id."""
+
+    def __init__(self, vocab_size: int) -> None:
+        self.vocab_size = vocab_size
+
+    def encode_batch(self, texts: list[str]) -> list[list[int]]:
+        return [[*map(int, text.split()), 2] for text in texts]
+
+    def decode(self, ids: list[int]) -> str:
+        kept = ids[: ids.index(2)] if 2 in ids else ids
+        return " ".join(str(number) for number in kept if number)
+
+
+@pytest.fixture
+def word_tokenizers() -> Callable[[int, int], SimpleNamespace]:
+    """A function (vocab_source, vocab_target) -> tokenizers of text that is ids in words."""
+    return lambda source, target: SimpleNamespace(
+        source=WordTokenizer(source), target=WordTokenizer(target)
     )
