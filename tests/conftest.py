@@ -43,6 +43,28 @@ def modules() -> dict[str, Path]:
     return dict(library_modules())
 
 
+@pytest.fixture(scope="session")
+def pairs_file() -> Path:
+    """French and English sentence pairs, tab-separated."""
+    return CHECKOUT / "tests" / "data" / "pairs.fr-en.tsv"
+
+
+@pytest.fixture(scope="session")
+def pairs(pairs_file):
+    """The pairs of `pairs_file`."""
+    from attention_zoo.training.sentence_pairs import read_tsv
+
+    return read_tsv(pairs_file).pairs
+
+
+@pytest.fixture(scope="session")
+def tokenizers(pairs, tmp_path_factory):
+    """A joint tokenizer of 400 ids, trained on `pairs` in a folder of its own."""
+    from attention_zoo.training.tokenizer_training import train_tokenizers
+
+    return train_tokenizers(pairs, tmp_path_factory.mktemp("tokenizers"), 400)
+
+
 @pytest.fixture
 def run_python(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """A function that runs Python code in a fresh process, outside the checkout."""

@@ -66,7 +66,10 @@ def read_tsv(
     needed = max(source_column, target_column) + 1
 
     def pair_of(line: bytes) -> SentencePair:
-        cells = _decoded(line).split("\t")
+        text = _decoded(line)
+        if not text.strip():
+            raise _empty_line()
+        cells = text.split("\t")
         if len(cells) < needed:
             raise _BadLine(
                 "too few columns",
@@ -155,12 +158,19 @@ def _decoded(line: bytes) -> str:
     return text
 
 
+def _empty_line() -> _BadLine:
+    return _BadLine("empty line", "expected a pair of sentences, got nothing", "remove the line")
+
+
 def _pair(source: str, target: str) -> SentencePair:
     source, target = source.strip(), target.strip()
     for side, text in (("source", source), ("target", target)):
         if not text:
-            reason = f"empty {side}" if source or target else "empty line"
-            raise _BadLine(reason, f"expected a {side} sentence, got nothing", "remove the line")
+            if not source and not target:
+                raise _empty_line()
+            raise _BadLine(
+                f"empty {side}", f"expected a {side} sentence, got nothing", "remove the line"
+            )
     return SentencePair(source, target)
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from attention_zoo.training import tatoeba
 from attention_zoo.training.component_split import split_by_components
+from attention_zoo.training.referenced import Referenced as Referenced
+from attention_zoo.training.referenced import grouped, one_by_one
 from attention_zoo.training.sentence_pairs import (
     PairFileError,
     ReadPairs,
@@ -21,14 +24,6 @@ from attention_zoo.training.sentence_pairs import (
 PathLike = str | Path
 Languages = tuple[str | None, str | None]
 PAIR_SUFFIXES = (".tsv", ".txt", ".gz", ".zip")
-
-
-@dataclass(frozen=True, slots=True)
-class Referenced:
-    """A source sentence and every translation of it that counts as right."""
-
-    source: str
-    references: tuple[str, ...]
 
 
 @dataclass
@@ -83,19 +78,19 @@ def load_translation_data(
         PairFileError: a file that cannot be read, with the line.
         ValueError: a name that is unknown, or data too small to be split.
     """
-    options = {
+    options: dict[str, Any] = {
         "reverse": reverse,
         "split_seed": split_seed,
         "n_validation": n_validation,
         "n_test": n_test,
         "skip_bad": skip_bad,
     }
+    told = {"languages": list(languages), "licence": licence}
     if not isinstance(spec, str | Path):
         source, target = _two(spec)
         read = read_aligned(source, target, skip_bad)
         about = _about([source, target], f"{source.name}, {target.name}", languages, licence)
-        recorded: dict[str, Any] = {"data": [str(source), str(target)], **options}
-        return _split(read, about, recorded)
+        return _split(read, about, {"data": [str(source), str(target)], **options, **told})
     name = str(spec)
     if name.startswith("tatoeba/"):
         return _load_tatoeba(name, manual_dir, options)
@@ -106,7 +101,7 @@ def load_translation_data(
     read = read_tsv(spec, source_column, target_column, skip_bad)
     about = _about([Path(spec)], Path(spec).name, languages, licence)
     columns = {"source_column": source_column, "target_column": target_column}
-    return _split(read, about, {"data": name, **columns, **options})
+    return _split(read, about, {"data": name, **columns, **options, **told})
 
 
 def load_aligned_splits(
@@ -167,27 +162,17 @@ def load_spec(spec: Mapping[str, Any], manual_dir: PathLike | None = None) -> Tr
     options = dict(spec)
     if "languages" in options:
         options["languages"] = tuple(options["languages"])
+    load: Callable[..., TranslationData] = load_aligned_splits
+    if "data" in options:
+        load = load_translation_data
+        options |= {"spec": options.pop("data"), "manual_dir": manual_dir}
     try:
-        if "data" in options:
-            return load_translation_data(options.pop("data"), **options, manual_dir=manual_dir)
-        return load_aligned_splits(**options)
+        inspect.signature(load).bind(**options)
     except TypeError as error:
         raise ValueError(
             f"load_spec: expected the spec that a description records, got {dict(spec)} ({error})."
         ) from error
-
-
-def grouped(pairs: Sequence[SentencePair]) -> list[Referenced]:
-    """Each source once, with all its different targets, in the order of first appearance."""
-    targets: dict[str, dict[str, None]] = {}
-    for pair in pairs:
-        targets.setdefault(pair.source, {})[pair.target] = None
-    return [Referenced(source, tuple(of_source)) for source, of_source in targets.items()]
-
-
-def one_by_one(pairs: Sequence[SentencePair]) -> list[Referenced]:
-    """Each pair as a source with one reference."""
-    return [Referenced(pair.source, (pair.target,)) for pair in pairs]
+    return load(**options)
 
 
 def swapped(pairs: Sequence[SentencePair]) -> list[SentencePair]:
