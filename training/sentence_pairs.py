@@ -43,7 +43,12 @@ class _BadLine(Exception):
 
 
 def read_tsv(
-    path: str | Path, source_column: int = 0, target_column: int = 1, skip_bad: bool = False
+    path: str | Path,
+    source_column: int = 0,
+    target_column: int = 1,
+    skip_bad: bool = False,
+    *,
+    content: bytes | None = None,
 ) -> ReadPairs:
     """Read tab-separated sentence pairs: plain text, `.gz`, or the only text file of a `.zip`.
 
@@ -55,6 +60,7 @@ def read_tsv(
         source_column, target_column: which columns to read.
         skip_bad: count and leave out lines with too few columns, bad UTF-8, a NUL byte or an
             empty side, rather than raise.
+        content: the plain text itself; `path` is then only its name in messages.
 
     Raises:
         PairFileError: names the file and the line; also where no pair is left.
@@ -80,7 +86,7 @@ def read_tsv(
 
     pairs: list[SentencePair] = []
     skipped: Counter[str] = Counter()
-    for number, line in enumerate(_lines(path), start=1):
+    for number, line in enumerate(_lines(path, content), start=1):
         try:
             pairs.append(pair_of(line))
         except _BadLine as bad:
@@ -174,10 +180,10 @@ def _pair(source: str, target: str) -> SentencePair:
     return SentencePair(source, target)
 
 
-def _lines(path: Path) -> Iterator[bytes]:
+def _lines(path: Path, content: bytes | None = None) -> Iterator[bytes]:
     """The lines of a file without their ends, unpacked where its name says that it is packed."""
     try:
-        content = _content(path)
+        content = _content(path) if content is None else content
     except (OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise PairFileError(
