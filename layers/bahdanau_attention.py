@@ -65,7 +65,9 @@ class BahdanauAttention(AttentionMechanism):
         if len(query.shape) == 3:
             keys = ops.expand_dims(keys, 1)  # (batch, 1, T_enc, d_attn)
         hidden = ops.tanh(ops.expand_dims(projected, -2) + keys)
-        return ops.sum(hidden * self.cast(self.v_a), axis=-1)  # (batch[, T_dec], T_enc)
+        # as a product: one pass over hidden in place of two
+        scores = ops.matmul(hidden, ops.expand_dims(self.cast(self.v_a), -1))
+        return ops.squeeze(scores, -1)  # (batch[, T_dec], T_enc)
 
     def _widths(self):
         return {"d_s": self.W_a.shape[0], "d_h": self.U_a.shape[0]}

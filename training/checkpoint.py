@@ -31,8 +31,9 @@ class RunState:
         stage: number of the stage the next step belongs to; the number of stages when done.
         stage_step: steps made in that stage.
         stale_rounds: rounds of that stage since its best one.
-        best_stage, best_step, best_loss: the round that the best checkpoint holds. A later stage
-            is harder, so its first round replaces the best of the one before.
+        best_stage, best_step, best_cost: the round that the best checkpoint holds. A later stage
+            is harder, so its first round replaces the best of the one before. The cost is the
+            monitored loss, or the negative of a monitored score such as BLEU.
         seconds: time trained, over all sittings.
         identity: what the run was started with; a resume must agree with it.
     """
@@ -43,7 +44,7 @@ class RunState:
     stale_rounds: int = 0
     best_stage: int = -1
     best_step: int = 0
-    best_loss: float = float("inf")
+    best_cost: float = float("inf")
     seconds: float = 0.0
     identity: dict[str, Any] = field(default_factory=dict)
 

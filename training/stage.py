@@ -20,6 +20,7 @@ class Stage:
         until_accuracy: end when the token accuracy of a round is at least this.
             With both given, both must hold; with neither, only the limits end the stage.
         learning_rate: at the beginning of the stage.
+        warmup_steps: over which the rate rises from 0 to that of the formula.
         final_learning_rate: reached at the last step along a half cosine; None keeps the rate.
         patience: end after this many rounds without a better loss; None never does.
 
@@ -32,6 +33,7 @@ class Stage:
     until_loss: float | None = None
     until_accuracy: float | None = None
     learning_rate: float = 1e-3
+    warmup_steps: int = 0
     final_learning_rate: float | None = None
     patience: int | None = None
 
@@ -41,6 +43,8 @@ class Stage:
                 "Stage: bands must map lengths of 1 or more to shares above 0, "
                 f"got {dict(self.bands)}. Fix: {{5: 1, 10: 3}}."
             )
+        if self.warmup_steps < 0:
+            raise ValueError(f"Stage: warmup_steps must be 0 or more, got {self.warmup_steps!r}.")
         for name in ("steps", "learning_rate", "final_learning_rate", "patience"):
             value = getattr(self, name)
             if value is not None and value <= 0:
@@ -54,8 +58,12 @@ class Stage:
     def rate_at(self, step: int) -> float:
         """Learning rate at `step` of the stage, counted from 0.
 
-        r(k) = r_end + (r_0 - r_end) (1 + cos(pi k / steps)) / 2.
+        r(k) = min(1, (k + 1) / warmup) (r_end + (r_0 - r_end) (1 + cos(pi k / steps)) / 2).
         """
+        warm = min(1.0, (step + 1) / self.warmup_steps) if self.warmup_steps else 1.0
+        return warm * self._cooled(step)
+
+    def _cooled(self, step: int) -> float:
         if self.final_learning_rate is None:
             return self.learning_rate
         share = min(step / self.steps, 1.0)

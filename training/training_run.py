@@ -19,9 +19,10 @@ from attention_zoo.training.checkpoint import (
     read_state,
 )
 from attention_zoo.training.checkpoint_pair import CheckpointPair
-from attention_zoo.training.round_keeper import RoundKeeper
+from attention_zoo.training.round_keeper import LOSS, RoundKeeper
 from attention_zoo.training.run_log import RunLog
 from attention_zoo.training.stage import Stage
+from attention_zoo.training.weight_average import WeightAverage
 from attention_zoo.written_beside import LEFT_BY_A_KILL, written_beside
 
 if TYPE_CHECKING:
@@ -36,11 +37,11 @@ MODEL_FILE = "model.keras"
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """How a run ended: optimiser steps made, seconds trained, loss of the best round."""
+    """How a run ended: optimiser steps made, seconds trained, monitored value of the best round."""
 
     step: int
     seconds: float
-    best_loss: float
+    best_value: float
     best_step: int
     is_complete: bool
 
@@ -49,8 +50,9 @@ class TrainingRun:
     """Trains a compiled model through stages with `model.fit`, in a directory of its own.
 
     The directory holds `last.keras` and `best.keras` (model, optimizer, position), `log.csv`, and
-    after `publish` `model.keras` and `training.json`. `best` is the round with the lowest loss of
-    the latest stage reached. Batches are numbered over the whole run, and a resumed run asks
+    after `publish` `model.keras` and `training.json`. `best` is the best round of the latest stage
+    reached, by its loss or by the score that `monitor` names. Where the optimizer averages the
+    weights (`use_ema`), the average is what is validated, measured and given back. Batches are numbered over the whole run, and a resumed run asks
     for them from the number it stopped at: it ends with the weights that an unbroken one has.
 
     Args:
@@ -63,6 +65,10 @@ class TrainingRun:
         identity: whatever decides what is trained (model options, seed); a resume with another
             is refused. The stages are always part of it.
         validation: batches to measure after each round; its loss then decides what is best.
+        measure: gives more numbers for the log after each round, such as the BLEU of a model that
+            runs freely.
+        monitor: "loss", or one of those numbers, the larger the better.
+        callbacks: for `fit`, before those of the run.
         tensorboard: write `directory/tensorboard` too.
         resume_hint: told after Ctrl-C; how the user goes on.
         verbose: as in `fit`: 1 for a progress bar a round, 2 for a line, 0 for silence.
@@ -82,6 +88,9 @@ class TrainingRun:
         steps_per_round: int = 25,
         identity: Mapping[str, Any] | None = None,
         validation: Any = None,
+        measure: Callable[[], Mapping[str, float]] | None = None,
+        monitor: str = LOSS,
+        callbacks: Sequence[keras.callbacks.Callback] = (),
         tensorboard: bool = False,
         resume_hint: str = "call train(resume=True) on a run with the same arguments",
         verbose: int = 1,
@@ -100,6 +109,9 @@ class TrainingRun:
         self.steps_per_round = steps_per_round
         self.identity = _as_json({**(identity or {}), "stages": [s.to_dict() for s in stages]})
         self.validation = validation
+        self.measure = measure
+        self.monitor = monitor
+        self.callbacks = tuple(callbacks)
         self.tensorboard = tensorboard
         self.resume_hint = resume_hint
         self.verbose = verbose
@@ -115,10 +127,19 @@ class TrainingRun:
             CheckpointError: `resume` without a checkpoint, or with one of another run.
             FloatingPointError: the loss became infinite or NaN.
         """
-        keeper = RoundKeeper(self.stages, self._start(resume), self.steps_per_round, self.directory)
+        average = WeightAverage(self.model)
+        keeper = RoundKeeper(
+            self.stages,
+            self._start(resume),
+            self.steps_per_round,
+            self.directory,
+            measure=self._measure_with(average),
+            monitor=self.monitor,
+            verbose=self.verbose,
+        )
         try:
             while keeper.state.stage < len(self.stages):
-                self._fit_stage(keeper)
+                self._fit_stage(keeper, average)
         except KeyboardInterrupt:
             # It may have come in the middle of a save: what counts is what the disk holds.
             saved = self.checkpoints.exists()
@@ -126,11 +147,13 @@ class TrainingRun:
             self._tell_how_to_go_on(keeper.state)
         if self.checkpoints.exists():
             load_checkpoint(self.checkpoints.best, self.model)
+            if self.model.optimizer.use_ema:
+                self.model.optimizer.finalize_variable_values(self.model.trainable_variables)
         state = keeper.state
         return TrainingResult(
             state.step,
             state.seconds,
-            state.best_loss,
+            self._value(state),
             state.best_step,
             is_complete=state.stage == len(self.stages),
         )
@@ -142,10 +165,12 @@ class TrainingRun:
         task: Mapping[str, Any],
         seed: int,
         command: str | None = None,
+        model: keras.Model | None = None,
     ) -> Path:
         """Write `model.keras` and `training.json`, what an export puts in the manifest.
 
-        `task` says what was learned: task, data, licence. Returns the path of the model.
+        `task` says what was learned: task, data, licence. `model` is another to write than the one
+        that was trained, such as the same in float32. Returns the path of the model.
         """
         record = {
             **task,
@@ -154,14 +179,14 @@ class TrainingRun:
             "command": command,
             "steps": result.step,
             "seconds": round(result.seconds, 1),
-            "best_loss": result.best_loss,
+            f"best_{self.monitor}": result.best_value,
             "best_step": result.best_step,
             "versions": {name: version(name) for name in ("attention-zoo", "tensorflow", "keras")},
             "run": self.identity,
         }
         path = self.directory / MODEL_FILE
         with written_beside(path) as beside:
-            self.model.save(beside)
+            (model or self.model).save(beside)
         with written_beside(self.directory / RECORD_FILE) as beside:
             beside.write_text(json.dumps(record, indent=2) + "\n")
         return path
@@ -187,7 +212,22 @@ class TrainingRun:
         RunLog(self.directory / "log.csv").cut_after(state.step)
         return state
 
-    def _fit_stage(self, keeper: RoundKeeper) -> None:
+    def _measure_with(self, average: WeightAverage) -> Callable[[], Mapping[str, float]] | None:
+        measure = self.measure
+        if measure is None:
+            return None
+
+        def measured() -> Mapping[str, float]:
+            with average:
+                return measure()
+
+        return measured
+
+    def _value(self, state: RunState) -> float:
+        """The monitored value of the best round."""
+        return state.best_cost if self.monitor == LOSS else -state.best_cost
+
+    def _fit_stage(self, keeper: RoundKeeper, average: WeightAverage) -> None:
         state, stage = keeper.state, keeper.stage
         if self.verbose:
             print(
@@ -195,7 +235,7 @@ class TrainingRun:
                 f"at most {stage.steps} steps",
                 flush=True,
             )
-        callbacks: list[keras.callbacks.Callback] = [keeper]
+        callbacks: list[keras.callbacks.Callback] = [*self.callbacks, average, keeper]
         if self.tensorboard:
             folder = str(self.directory / "tensorboard" / f"stage_{state.stage + 1}")
             callbacks.append(keras.callbacks.TensorBoard(folder, write_graph=False))
@@ -215,7 +255,7 @@ class TrainingRun:
         told = "nothing was saved yet: start the run again, without resume."
         if self.checkpoints.exists():
             told = (
-                f"best so far: loss {state.best_loss:.4g} at step {state.best_step}, kept in "
+                f"best so far: {self.monitor} {self._value(state):.4g} at step {state.best_step}, kept in "
                 f"{self.checkpoints.best}. To go on: {self.resume_hint}"
             )
         print(f"\nStopped after step {state.step}; {told}", flush=True)

@@ -48,6 +48,10 @@ class ModelConfig:
         encoder_layers: layers of the encoder.
         decoder_layers: layers of the decoder.
         dropout: on embeddings, between encoder layers and before the output layer, in [0, 1).
+        dropout_embedding: on embeddings alone; ``dropout`` if None.
+        dropout_memory: on the encoder states that the decoder attends to.
+        dropout_readout: before the output layer alone; ``dropout`` if None.
+        layer_norm: normalise the encoder states that the decoder attends to (Ba et al. 2016).
         tied_embeddings: "none"; "target": the output layer uses the target embedding; "all": the
             source embedding is that matrix too.
         input_feeding: of Luong's decoder (section 3.3): s~_{t-1} is part of the next input.
@@ -71,6 +75,10 @@ class ModelConfig:
     encoder_layers: int = 1
     decoder_layers: int = 1
     dropout: float = 0.0
+    dropout_embedding: float | None = None
+    dropout_memory: float = 0.0
+    dropout_readout: float | None = None
+    layer_norm: bool = False
     tied_embeddings: str = "none"
     input_feeding: bool = False
     max_length: int = 64
@@ -81,13 +89,20 @@ class ModelConfig:
                 self._refuse(name, f"one of {', '.join(allowed)}", f"{name}={allowed[0]!r}")
         for name, least in _WHOLE.items():
             self._check_whole(name, least)
-        for name in ("bidirectional", "input_feeding"):
+        for name in ("bidirectional", "input_feeding", "layer_norm"):
             if not isinstance(getattr(self, name), bool):
                 self._refuse(name, "True or False", f"{name}=False")
-        number = isinstance(self.dropout, (int, float)) and not isinstance(self.dropout, bool)
-        if not number or not 0.0 <= self.dropout < 1.0:
-            self._refuse("dropout", "a number in [0, 1)", "dropout=0.0")
+        for name in ("dropout", "dropout_embedding", "dropout_memory", "dropout_readout"):
+            self._check_share(name)
         self._check_together()
+
+    def _check_share(self, name):
+        value = getattr(self, name)
+        if value is None and name in ("dropout_embedding", "dropout_readout"):
+            return
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not number or not 0.0 <= value < 1.0:
+            self._refuse(name, "a number in [0, 1)", f"{name}=0.0")
 
     def _check_whole(self, name, least):
         value = getattr(self, name)
@@ -127,6 +142,13 @@ class ModelConfig:
                 f"({self.vocab_target}) differ",
                 'tied_embeddings="target", or one vocabulary for both sides',
             )
+        if self.attention == "none" and (self.layer_norm or self.dropout_memory):
+            name = "layer_norm" if self.layer_norm else "dropout_memory"
+            self._refuse(
+                name,
+                "left out where the attention is \"none\": nothing reads the encoder states",
+                f"leave {name} out",
+            )
         self._check_tied_baseline()
 
     def _check_tied_baseline(self):
@@ -153,6 +175,11 @@ class ModelConfig:
     def width_of_state(self) -> int:
         """d_s with its default filled in."""
         return self.d_s or self.units
+
+    def dropout_of(self, part: str) -> float:
+        """The dropout of "embedding" or "readout", with its default filled in."""
+        own = getattr(self, f"dropout_{part}")
+        return self.dropout if own is None else own
 
     def replace(self, **changes: Any) -> "ModelConfig":
         """A config with some fields changed, checked again."""

@@ -79,7 +79,12 @@ class Seq2Seq(keras.Model):
         if config.attention == "bahdanau":
             self.readout = keras.layers.Dense(config.d_emb, "tanh", dtype=dtype, name="readout")
         self.output_layer = OutputLayer(config.vocab_target, tied, dtype=dtype, name="output")
-        self.dropout = keras.layers.Dropout(config.dropout, dtype=dtype)
+        self.embedding_dropout = keras.layers.Dropout(config.dropout_of("embedding"), dtype=dtype)
+        self.readout_dropout = keras.layers.Dropout(config.dropout_of("readout"), dtype=dtype)
+        if config.dropout_memory:
+            self.memory_dropout = keras.layers.Dropout(config.dropout_memory, dtype=dtype)
+        if config.layer_norm:
+            self.memory_norm = keras.layers.LayerNormalization(dtype=dtype, name="memory_norm")
 
     def _build_layers(self):
         config = self.config
@@ -87,6 +92,8 @@ class Seq2Seq(keras.Model):
         for embedding in {id(e): e for e in (self._source(), self.target_embedding)}.values():
             embedding.build((None, None))
         self.encoder.build((None, None, config.d_emb))
+        if config.layer_norm:
+            self.memory_norm.build(memory)
         n_states = 2 if config.cell == "lstm" else 1
         self.bridge.build([[(None, config.d_h)] * n_states] * config.encoder_layers)
         attends = config.attention != "none"
@@ -167,7 +174,7 @@ class Seq2Seq(keras.Model):
         return source, target
 
     def _embed(self, embedding, ids, training=False):
-        return self.dropout(embedding(ids), training=training)  # (..., d_emb)
+        return self.embedding_dropout(embedding(ids), training=training)  # (..., d_emb)
 
     def _encode(self, source, training=False):
         """Keyword arguments of the decoder."""
@@ -176,14 +183,19 @@ class Seq2Seq(keras.Model):
         encoded = self.encoder(embedded, mask=mask, training=training)
         arguments = {"initial_state": self.bridge(encoded["states"])}
         if self.config.attention != "none":
-            arguments.update(memory=encoded["memory"], memory_mask=mask)
+            memory = encoded["memory"]  # (batch, T_enc, d_h)
+            if self.config.layer_norm:
+                memory = self.memory_norm(memory)
+            if self.config.dropout_memory:
+                memory = self.memory_dropout(memory, training=training)
+            arguments.update(memory=memory, memory_mask=mask)
         return arguments
 
     def _logits(self, output, context, embedded, training=False):
         """(batch[, T_dec], ...) -> logits (batch[, T_dec], vocab_target)."""
         if self.config.attention == "bahdanau":
             output = self.readout(ops.concatenate([output, context, embedded], axis=-1))
-        output = self.dropout(output, training=training)
+        output = self.readout_dropout(output, training=training)
         tied = self.config.tied_embeddings != "none"
         return self.output_layer(output, self.target_embedding.embeddings if tied else None)
 

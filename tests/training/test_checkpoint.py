@@ -25,7 +25,7 @@ def trained(build_model):
 
 def test_round_trip(trained, build_model, tmp_path):
     path = tmp_path / "last.keras"
-    state = RunState(step=7, stage=1, stage_step=3, best_loss=0.25, identity={"seed": 3})
+    state = RunState(step=7, stage=1, stage_step=3, best_cost=0.25, identity={"seed": 3})
     save_checkpoint(path, trained, state)
     other = build_model(dropout=0.5, seed=1)
     assert load_checkpoint(path, other) == state

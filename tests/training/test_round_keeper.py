@@ -25,7 +25,7 @@ def play(build_model, tmp_path):
 def test_the_first_round_of_a_harder_stage_replaces_the_best(play, tmp_path):
     stages = (Stage({2: 1.0}, steps=6), Stage({5: 1.0}, steps=9))
     state = play(stages, [0.3, 0.1, 0.9, 0.7])
-    assert (state.best_stage, state.best_step, state.best_loss) == (1, 12, 0.7)
+    assert (state.best_stage, state.best_step, state.best_cost) == (1, 12, 0.7)
     assert read_state(tmp_path / "best.keras").step == 12
     assert read_state(tmp_path / "last.keras").step == 12
 

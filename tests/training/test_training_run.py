@@ -164,7 +164,7 @@ def test_the_model_ends_with_the_best_round_of_the_last_stage(make_run, tmp_path
     rows = RunLog(tmp_path / "run" / "log.csv").rows()
     best = min((row for row in rows if row["stage"] == 2), key=lambda row: row["loss"])
     assert result.best_step == best["step"]
-    np.testing.assert_allclose(result.best_loss, best["loss"], rtol=1e-4)
+    np.testing.assert_allclose(result.best_value, best["loss"], rtol=1e-4)
     assert_equal_weights(keras.models.load_model(tmp_path / "run" / "best.keras"), run.model)
 
 
@@ -175,7 +175,7 @@ def test_best_is_not_the_last_when_the_loss_rises(make_run, build_model, copy_ba
     result = run.train()
     rows = RunLog(run.directory / "log.csv").rows()
     assert result.best_step < 12
-    assert result.best_loss == pytest.approx(min(row["loss"] for row in rows), rel=1e-4)
+    assert result.best_value == pytest.approx(min(row["loss"] for row in rows), rel=1e-4)
 
 
 def test_a_stage_ends_by_its_loss(make_run):
@@ -206,7 +206,7 @@ def test_validation_decides_what_is_best(make_run):
     rows = RunLog(run.directory / "log.csv").rows()
     best = min((row for row in rows if row["stage"] == 2), key=lambda row: row["val_loss"])
     assert result.best_step == best["step"]
-    assert result.best_loss == pytest.approx(best["val_loss"], rel=1e-4)
+    assert result.best_value == pytest.approx(best["val_loss"], rel=1e-4)
 
 
 def test_a_used_directory_is_refused(make_run):
@@ -285,7 +285,7 @@ def test_a_kill_at_any_rename_changes_nothing(make_run, monkeypatch, renames):
     again = make_run("broken")
     result = again.train(resume=renames > 0)
     assert (result.step, result.best_step) == (whole.step, whole.best_step)
-    assert result.best_loss == whole.best_loss
+    assert result.best_value == whole.best_value
     assert read_state(again.directory / "best.keras").step == whole.best_step
     assert_equal_weights(unbroken.model, again.model)
     one, other = (RunLog(r.directory / "log.csv").rows() for r in (unbroken, again))
