@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from attention_zoo.written_beside import written_beside
 
 # Dark and light enough to be told apart in grey too; the same model keeps its colour.
-_COLOURS = ("#1b6ca8", "#d1603d", "#4c9f70", "#7d5ba6")
+COLOURS = ("#1b6ca8", "#d1603d", "#4c9f70", "#7d5ba6")
 _DPI = 150
 
 
@@ -37,7 +37,7 @@ def plot_accuracy_by_length(
     figure = Figure(figsize=(7.0, 4.5), layout="constrained")
     axes = figure.subplots()
     for number, curve in enumerate(curves):
-        colour = _COLOURS[number % len(_COLOURS)]
+        colour = COLOURS[number % len(COLOURS)]
         axes.plot(curve.lengths, curve.accuracy, "o-", color=colour, label=curve.label)
         if curve.low is not None and curve.high is not None:
             axes.fill_between(curve.lengths, curve.low, curve.high, color=colour, alpha=0.2)
@@ -52,7 +52,7 @@ def plot_accuracy_by_length(
     axes.set_title(title)
     axes.grid(alpha=0.3)
     figure.legend(loc="outside lower center", ncols=3, frameon=False)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def plot_alignment(
@@ -100,13 +100,14 @@ def plot_alignment(
     axes.set_ylabel("output")
     axes.set_title(title)
     figure.colorbar(image, ax=axes, label="attention weight")
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def _are_long(labels: Sequence[str]) -> bool:
     return any(len(label) > 3 for label in labels)
 
 
-def _save(figure: Figure, path: str | Path) -> None:
+def save_figure(figure: Figure, path: str | Path) -> None:
+    """Write a figure as a PNG file."""
     with written_beside(path) as beside:
         figure.savefig(beside, dpi=_DPI)

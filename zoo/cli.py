@@ -21,6 +21,7 @@ COMMANDS = {
     "list": "list_models",
     "train": "train",
     "evaluate": "evaluate",
+    "score": "score",
     "predict": "predict",
     "export": "export",
     "validate": "validate",

@@ -1,4 +1,4 @@
-"""`attention-zoo evaluate`: free-running accuracy by length."""
+"""`attention-zoo evaluate`: how good models are, on sequences or sentences they have not seen."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import dataclasses
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
+from attention_zoo.commands.data_options import NAMES, DataChoice, data_options
 from attention_zoo.commands.lengths import LENGTHS
 from attention_zoo.written_beside import written_beside
 
@@ -18,58 +20,176 @@ if TYPE_CHECKING:
     from attention_zoo.training.copy_task import CopyTask
     from attention_zoo.training.evaluation import LengthAccuracy
 
+COPY_OPTIONS = {"lengths", "n", "seed"}
+TRANSLATION_OPTIONS = NAMES | {
+    *("split", "limit", "greedy", "beam_width", "length_penalty", "tokenize", "lowercase"),
+    *("batch_size", "output"),
+}
+_FILE = click.Path(dir_okay=False, path_type=Path)
 
-@click.command("evaluate", short_help="Accuracy by length on fresh sequences.")
-@click.argument("model")
+
+@click.command("evaluate", short_help="BLEU of translations, or accuracy of copies, by length.")
+@click.argument("models", nargs=-1, required=True, metavar="MODEL...")
+@click.option("--json", "json_file", type=_FILE, help="Write the numbers to this file too.")
+@click.option("--plot", type=_FILE, help="Draw the quality by length of all MODELs as a PNG.")
 @click.option(
     "--lengths",
     type=LENGTHS,
-    help="Lengths to try, separated by commas.  [default: 5,10,20,40,80, as far as MODEL writes]",
+    help="Copies: lengths to try, separated by commas.  [default: 5,10,20,40,80, as far as MODEL "
+    "writes]",
 )
 @click.option(
-    "-n", "n", type=click.IntRange(1), default=200, show_default=True, help="Sequences a length."
+    "-n",
+    "n",
+    type=click.IntRange(1),
+    default=200,
+    show_default=True,
+    help="Copies: sequences a length.",
 )
 @click.option(
     "--seed",
     type=click.IntRange(0),
     default=1_000_003,
     show_default=True,
-    help="Draws the sequences; take one that training did not use.",
+    help="Copies: draws the sequences; take one that training did not use.",
 )
 @click.option(
-    "--json",
-    "json_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the numbers to this file too.",
+    "--split",
+    type=click.Choice(["test", "validation"]),
+    default="test",
+    show_default=True,
+    help="Translations: which part of the data.",
 )
+@click.option("--limit", type=click.IntRange(1), help="Translations: only the first so many.")
+@click.option("--greedy", is_flag=True, help="Translations: greedy decoding, no beam search.")
+@click.option("--beam-width", type=click.IntRange(1), default=4, show_default=True)
+@click.option("--length-penalty", type=float, default=1.0, show_default=True)
+@click.option(
+    "--tokenize",
+    type=click.Choice(["13a", "none", "intl", "char", "zh"]),
+    default="13a",
+    show_default=True,
+    help="How BLEU splits words; none for text that is tokenised.",
+)
+@click.option("--lowercase", is_flag=True, help="Upper and lower case count as equal.")
+@click.option("--batch-size", type=click.IntRange(1), default=128, show_default=True)
+@click.option("--output", type=_FILE, help="Write the translations, a line a source.")
+@data_options
+@click.pass_context
 def command(
-    model: str, lengths: tuple[int, ...] | None, n: int, seed: int, json_file: Path | None
+    ctx: click.Context,
+    models: tuple[str, ...],
+    json_file: Path | None,
+    plot: Path | None,
+    data_choice: DataChoice,
+    **options: Any,
 ) -> None:
-    """Measure how well MODEL copies fresh sequences, by length.
+    """Measure MODELs on what they have not seen: BLEU and chrF, or the accuracy of copies.
 
-    The model runs freely: it reads its own tokens, not the right ones. MODEL is a preset, the
-    folder of a run, an exported folder, or a .keras file.
+    A model that translates is measured on the test part of the data it was trained on, against
+    all references, or on another test set if the options name one. A model of the copy task gets
+    fresh sequences of several lengths. Several MODELs stand in one table and one picture. MODEL is
+    a preset, the folder of a run, an exported folder, or a .keras file.
 
     \b
-    Example:
+    Examples:
       attention-zoo evaluate bahdanau_gru.copy --lengths 5,20,80
+      attention-zoo evaluate runs/fr_en runs/without --plot by_length.png
+      attention-zoo evaluate runs/fr_en --test-source news.fr --test-target news.en --greedy
     """
+    from attention_zoo.commands.model_source import source_tokenizers
+
+    if len(set(models)) < len(models):
+        raise click.UsageError("a MODEL is named twice.")
+    translates = [source_tokenizers(model) is not None for model in models]
+    if any(translates) and not all(translates):
+        raise ValueError(
+            f"{models[translates.index(True)]} translates and {models[translates.index(False)]} "
+            "does not (there is no tokenizer beside it). Evaluate them one by one."
+        )
+    _refuse(ctx, COPY_OPTIONS if translates[0] else TRANSLATION_OPTIONS, translates[0])
+    if options["greedy"]:
+        for name in ("beam_width", "length_penalty"):
+            if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+                raise click.UsageError("--greedy is without a beam: leave its options out.")
+    measure_all = _translations if translates[0] else _copies
+    content = measure_all(models, plot, data_choice, options)
+    if json_file is not None:
+        with written_beside(json_file) as beside:
+            text = json.dumps(content, indent=2, ensure_ascii=False)
+            beside.write_text(text + "\n", encoding="utf-8")
+
+
+def _refuse(ctx: click.Context, others: set[str], translates: bool) -> None:
+    """Raise a usage error for options that the task of the model does not have."""
+    for parameter in ctx.command.params:
+        name = str(parameter.name)
+        if name in others and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            task = "translates" if translates else "copies ids"
+            raise click.UsageError(f"{parameter.opts[0]} says nothing to a model that {task}.")
+
+
+def _translations(
+    models: Sequence[str], plot: Path | None, choice: DataChoice, options: dict[str, Any]
+) -> dict[str, Any]:
+    from attention_zoo.commands import translation_evaluation as evaluation
+    from attention_zoo.commands.quiet_import import import_tensorflow
+
+    import_tensorflow()
+    from attention_zoo.training.corpus_translation import Beam
+
+    beam = None if options["greedy"] else Beam(options["beam_width"], options["length_penalty"])
+    method = evaluation.Method(
+        beam, options["tokenize"], options["lowercase"], options["batch_size"]
+    )
+    data = evaluation.held_out(models, choice, options["split"], options["limit"])
+    found = [one for model in models for one in evaluation.evaluate_model(model, data, method)]
+    evaluation.show(found, data, method)
+    written = []
+    if options["output"] is not None:
+        written += evaluation.write_hypotheses(found, options["output"])
+    if plot is not None:
+        written += evaluation.plot(found, data, plot)
+    if written:
+        click.echo(f"Written: {', '.join(map(str, written))}")
+    return evaluation.content(found, data, method)
+
+
+def _copies(
+    models: Sequence[str], plot: Path | None, _: DataChoice, options: dict[str, Any]
+) -> dict[str, Any]:
     from attention_zoo.commands.model_source import load_source
 
-    loaded = load_source(model)
-    task = task_of(loaded)
-    accuracies = measure(loaded, task, lengths, n, seed)
-    show(f"{model}: {n} fresh sequences of each length", accuracies, task.chance)
-    if json_file is not None:
-        content = {
-            "model": model,
-            "n": n,
-            "seed": seed,
-            "chance": task.chance,
-            "lengths": {str(key): dataclasses.asdict(value) for key, value in accuracies.items()},
-        }
-        with written_beside(json_file) as beside:
-            beside.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    n, seed = options["n"], options["seed"]
+    curves, contents = {}, []
+    for model in models:
+        loaded = load_source(model)
+        task = task_of(loaded)
+        accuracies = measure(loaded, task, options["lengths"], n, seed)
+        show(f"{model}: {n} fresh sequences of each length", accuracies, task.chance)
+        curves[model] = {length: found.token for length, found in accuracies.items()}
+        contents.append(
+            {
+                "model": model,
+                "n": n,
+                "seed": seed,
+                "chance": task.chance,
+                "lengths": {str(key): dataclasses.asdict(it) for key, it in accuracies.items()},
+            }
+        )
+    if plot is not None:
+        _plot_copies(curves, plot, task.chance)
+    return contents[0] if len(contents) == 1 else {"models": contents}
+
+
+def _plot_copies(curves: dict[str, dict[int, float]], path: Path, chance: float) -> None:
+    from attention_zoo.training.plots import Curve, plot_accuracy_by_length
+
+    drawn = [
+        Curve(model, tuple(accuracy), tuple(accuracy.values()))
+        for model, accuracy in curves.items()
+    ]
+    plot_accuracy_by_length(drawn, path, chance=chance, title="Copying fresh sequences")
 
 
 def task_of(model: Seq2Seq) -> CopyTask:

@@ -1,0 +1,296 @@
+"""What `attention-zoo evaluate` does with models that translate: BLEU and chrF on a test set."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from attention_zoo.written_beside import written_beside
+
+if TYPE_CHECKING:
+    from attention_zoo.commands.data_options import DataChoice
+    from attention_zoo.tokenizer import TokenizerPair
+    from attention_zoo.training.bleu import TranslationScores
+    from attention_zoo.training.corpus_translation import Beam
+    from attention_zoo.training.translation_data import Referenced, TranslationData
+
+Parts = Mapping[str, "list[Referenced]"]
+
+
+@dataclass(frozen=True)
+class Method:
+    """How to translate and how to score; `beam` None is greedy decoding."""
+
+    beam: Beam | None
+    tokenize: str
+    lowercase: bool
+    batch_size: int
+
+    def describe(self) -> str:
+        """The search in words."""
+        if self.beam is None:
+            return "greedy"
+        return f"beam {self.beam.width}, length penalty {self.beam.length_penalty:g}"
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What one model made of one test set."""
+
+    model: str
+    part: str
+    scores: TranslationScores
+    hypotheses: list[str]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Test sets by name, and the name of the data that they come from."""
+
+    name: str
+    parts: Parts
+
+
+def held_out(models: Sequence[str], choice: DataChoice, split: str, limit: int | None) -> HeldOut:
+    """The test sets that the options name, or else those of the data the models were trained on.
+
+    Raises:
+        click.UsageError: neither says what to translate.
+        ValueError: the models were trained on different data, or the data has changed.
+    """
+    if choice.test_source is not None:
+        return HeldOut(Path(choice.test_source).name, _cut({"test": choice.load_test()}, limit))
+    recorded = _recorded_data(models)
+    if recorded is None:
+        if not choice.names_pairs:
+            raise click.UsageError(
+                f"{models[0]} does not say what it was trained on: name the test set by "
+                "--test-source and --test-target, or the data by --data."
+            )
+        data = choice.load()
+    else:
+        data = choice.load_again(recorded["spec"])
+        _check_unchanged(models[0], recorded, data, bool(choice.names_pairs))
+    parts: Parts = data.tests if split == "test" else {split: data.validation}
+    return HeldOut(str(data.description["name"]), _cut(parts, limit))
+
+
+def evaluate_model(model: str, data: HeldOut, method: Method) -> list[Evaluation]:
+    """Translate every test set with a MODEL argument, and score the answers."""
+    from attention_zoo.commands.model_source import load_source
+    from attention_zoo.training.bleu import score_translations
+    from attention_zoo.training.corpus_translation import translate_corpus
+
+    tokenizers = tokenizers_of(model)
+    loaded = load_source(model)
+    evaluations = []
+    for part, entries in data.parts.items():
+        sources = [entry.source for entry in entries]
+        start = time.perf_counter()
+        with progress_bar(f"{model}, {part}") as progress:
+            hypotheses = translate_corpus(
+                loaded,
+                tokenizers,
+                sources,
+                beam=method.beam,
+                batch_size=method.batch_size,
+                progress=progress,
+            )
+        seconds = time.perf_counter() - start
+        scores = score_translations(
+            hypotheses,
+            [entry.references for entry in entries],
+            sources,
+            tokenize=method.tokenize,
+            lowercase=method.lowercase,
+        )
+        evaluations.append(Evaluation(model, part, scores, hypotheses, seconds))
+    return evaluations
+
+
+def tokenizers_of(model: str) -> TokenizerPair:
+    """The tokenizers of a MODEL argument.
+
+    Raises:
+        ValueError: there are none.
+    """
+    from attention_zoo.commands.model_source import source_tokenizers
+
+    tokenizers = source_tokenizers(model)
+    if tokenizers is None:
+        raise ValueError(
+            f"{model!r}: no tokenizer beside it. Expected the folder of a model that translates, "
+            "with tokenizer.model in it."
+        )
+    return tokenizers
+
+
+@contextmanager
+def progress_bar(label: str) -> Iterator[Callable[[int, int], None] | None]:
+    """A function (done, of how many) that moves a bar on stderr; None where nobody would see it."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    with click.progressbar(length=1, label=label, file=sys.stderr) as bar:
+
+        def move(done: int, total: int) -> None:
+            bar.length = total
+            bar.update(done - bar.pos)
+
+        yield move
+
+
+def show(evaluations: Sequence[Evaluation], data: HeldOut, method: Method) -> None:
+    """Print the scores, their signatures, and BLEU by the length of the source."""
+    from attention_zoo.commands.table import print_table
+
+    rows = [
+        (
+            found.model,
+            found.part,
+            found.scores.n,
+            f"{found.scores.bleu:.2f}",
+            f"{found.scores.chrf:.2f}",
+            f"{found.scores.n / found.seconds:.0f}",
+        )
+        for found in evaluations
+    ]
+    columns = ("model", "part", "sources", "BLEU", "chrF", "sources a second")
+    print_table(f"{data.name}: {method.describe()}", columns, rows)
+    for signature in _signatures(evaluations):
+        click.echo(signature)
+    for part in data.parts:
+        found = [evaluation for evaluation in evaluations if evaluation.part == part]
+        bands = found[0].scores.by_length
+        lines = [
+            (name, band.n, *(f"{other.scores.by_length[name].bleu:.2f}" for other in found))
+            for name, band in bands.items()
+        ]
+        headings = ("words", "sources", *(other.model for other in found))
+        print_table(f"{part}: BLEU by length of the source", headings, lines)
+
+
+def content(evaluations: Sequence[Evaluation], data: HeldOut, method: Method) -> dict[str, Any]:
+    """Everything measured, as JSON: model -> part -> scores in the form of a manifest."""
+    models: dict[str, dict[str, Any]] = {}
+    for found in evaluations:
+        entry = {**found.scores.to_dict(), "seconds": round(found.seconds, 2)}
+        models.setdefault(found.model, {})[found.part] = entry
+    beam = method.beam
+    return {
+        "data": data.name,
+        "search": "greedy"
+        if beam is None
+        else {"beam_width": beam.width, "length_penalty": beam.length_penalty},
+        "models": models,
+    }
+
+
+def write_hypotheses(evaluations: Sequence[Evaluation], path: Path) -> list[Path]:
+    """Write a line a source; several models or parts go to a file each, named after them."""
+    written = []
+    for found in evaluations:
+        own = path_for(path, found, evaluations)
+        # a model that writes bytes can write the end of a line
+        lines = [" ".join(text.splitlines()) for text in found.hypotheses]
+        with written_beside(own) as beside:
+            beside.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        written.append(own)
+    return written
+
+
+def plot(evaluations: Sequence[Evaluation], data: HeldOut, path: Path) -> list[Path]:
+    """Draw BLEU by source length, all models in one picture; a picture a part."""
+    from attention_zoo.training.translation_plots import plot_bleu_by_length
+
+    written = []
+    for part in data.parts:
+        found = [evaluation for evaluation in evaluations if evaluation.part == part]
+        own = path if len(data.parts) == 1 else path.with_stem(f"{path.stem}.{part}")
+        scores = {other.model: other.scores for other in found}
+        plot_bleu_by_length(scores, own, title=f"{data.name}, {part}")
+        written.append(own)
+    return written
+
+
+def path_for(path: Path, one: Evaluation, every: Sequence[Evaluation]) -> Path:
+    """`path` where there is one evaluation; else with model and part in the name where needed."""
+    words = [path.stem]
+    if len({other.model for other in every}) > 1:
+        words.append(Path(one.model).name.removesuffix(".keras"))
+    if len({other.part for other in every}) > 1:
+        words.append(one.part)
+    return path.with_stem(".".join(words))
+
+
+def _signatures(evaluations: Sequence[Evaluation]) -> list[str]:
+    """Each signature once, in order; parts may differ in their number of references."""
+    lines = [
+        f"{name} {signature}"
+        for found in evaluations
+        for name, signature in (
+            ("BLEU", found.scores.bleu_signature),
+            ("chrF", found.scores.chrf_signature),
+        )
+    ]
+    return list(dict.fromkeys(lines))
+
+
+def _cut(parts: Parts, limit: int | None) -> Parts:
+    return {name: entries[:limit] for name, entries in parts.items()}
+
+
+def _recorded_data(models: Sequence[str]) -> dict[str, Any] | None:
+    """The data that all models were trained on, as recorded; None where one does not say."""
+    from attention_zoo.commands.export import record_of
+
+    found = [(record_of(model) or {}).get("data") or {} for model in models]
+    if not all("spec" in data for data in found):
+        return None
+    for model, data in zip(models, found, strict=True):
+        if _identity(data) != _identity(found[0]):
+            raise ValueError(
+                f"{models[0]} and {model} were trained on different data, or on different splits "
+                "of it: what one has not seen the other may have. Fix: name a test set of its own "
+                "by --test-source and --test-target."
+            )
+    return found[0]
+
+
+def _identity(data: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What decides which sentences are in which part: the bytes of the files, and the split."""
+    spec = {name: value for name, value in data["spec"].items() if name != "data"}
+    return _hashes(data), data.get("name") if not _hashes(data) else None, spec
+
+
+def _hashes(data: Mapping[str, Any]) -> list[str]:
+    hashes = data.get("sha256") or {}
+    return sorted(hashes.values() if isinstance(hashes, Mapping) else [str(hashes)])
+
+
+def _check_unchanged(
+    model: str, recorded: Mapping[str, Any], data: TranslationData, is_named: bool
+) -> None:
+    """Other bytes make another split: an error for the recorded data, a note for data named."""
+    if _hashes(recorded) == _hashes(data.description):
+        return
+    if is_named:
+        click.echo(
+            f"Note: not the bytes that {model} was trained on; its training may have seen "
+            "sentences of this test set.",
+            err=True,
+        )
+        return
+    raise ValueError(
+        f"{model}: the data that it was trained on has changed: expected sha256 "
+        f"{', '.join(_hashes(recorded))}, got {', '.join(_hashes(data.description))}. The test "
+        "set may now hold sentences of the training. Fix: restore the files, or name other data."
+    )
