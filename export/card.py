@@ -15,6 +15,17 @@ _USE = {
     "savedmodel": ("TensorFlow", "SavedModel"),
 }
 
+_TEXT_USE = """```console
+$ attention-zoo translate --model {title} "a sentence"
+```
+
+```python
+from attention_zoo import Translator
+
+for answer in Translator.from_preset("{title}").translate(["a sentence", "another"]):
+    print(answer.text, answer.score)
+```"""
+
 
 def write_card(folder: str | Path, manifest: Manifest) -> Path:
     """Write `README.md` into `folder`, and return its path."""
@@ -49,7 +60,13 @@ def _files(manifest: Manifest) -> str:
         (f"`{name}`", entry.format, f"{entry.bytes:,}", f"`{entry.sha256[:12]}`")
         for name, entry in manifest.files.items()
     ]
-    return "## Files\n\n" + _table(("file", "format", "bytes", "sha256 begins"), rows)
+    table = _table(("file", "format", "bytes", "sha256 begins"), rows)
+    if manifest.storage == "float16":
+        table += (
+            "\n\nThe weights were rounded to float16 and are stored so. All computing with them is "
+            "in float32."
+        )
+    return f"## Files\n\n{table}"
 
 
 def _usage(manifest: Manifest, title: str) -> str:
@@ -62,10 +79,13 @@ def _usage(manifest: Manifest, title: str) -> str:
     if not lines:
         return ""
     code = "\n".join(lines)
-    return (
-        f"## Use\n\n```python\n{code}\n```\n\n`outputs` holds `tokens`, `lengths`, `scores` and "
+    ids = (
+        f"```python\n{code}\n```\n\n`outputs` holds `tokens`, `lengths`, `scores` and "
         "`alignments`; `beam_search` in place of `predict` gives the best sequences of a beam."
     )
+    if "tokenizer" in formats and formats & {"onnx", "tflite"}:
+        return f"## Use\n\n{_TEXT_USE.format(title=title)}\n\nWith ids in place of text:\n\n{ids}"
+    return f"## Use\n\n{ids}"
 
 
 def _signatures(manifest: Manifest) -> str:
@@ -138,12 +158,15 @@ def _section(title: str, content: Mapping[str, Any]) -> str:
 
 def _nested(name: str, value: Any) -> str:
     """A table where every entry has the same fields, otherwise JSON."""
-    rows = list(value.values()) if isinstance(value, dict) else []
+    rows = list(value.values()) if isinstance(value, dict) else value
     heads = {tuple(row) if isinstance(row, dict) else None for row in rows}
     if len(heads) == 1 and None not in heads:
-        head = (name, *rows[0])
-        body = [(key, *map(str, row.values())) for key, row in value.items()]
-        return _table(head, body)
+        cells = [tuple(map(str, row.values())) for row in rows]
+        if isinstance(value, dict):
+            return _table(
+                (name, *rows[0]), [(key, *row) for key, row in zip(value, cells, strict=True)]
+            )
+        return f"{name}:\n\n{_table(rows[0], cells)}"
     return f"{name}:\n\n```json\n{json.dumps(value, indent=1)}\n```"
 
 

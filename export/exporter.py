@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import platform
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attention_zoo.export import onnx_writer, saved_model, tflite
 from attention_zoo.export.card import write_card
 from attention_zoo.export.decode_functions import DecodeSettings
+from attention_zoo.export.file_writer import FileWriter, write_tokenizers
+from attention_zoo.export.half_weights import rounded_copy
 from attention_zoo.export.publish import publish_folder
 from attention_zoo.export.recorded import recorded_formats, recorded_settings
 from attention_zoo.export.validation import Report, validate_files
 from attention_zoo.manifest import (
-    CONFIG_FILE,
     MANIFEST_FILE,
-    WEIGHTS_FILE,
+    STORAGES,
     FileEntry,
     Manifest,
     check_files,
-    describe_file,
     read_manifest,
     write_manifest,
 )
+
+if TYPE_CHECKING:
+    from attention_zoo.tokenizer import TokenizerPair
 
 FORMATS = (saved_model.FORMAT, tflite.FORMAT, onnx_writer.FORMAT)
 _PACKAGES = (
@@ -54,6 +56,8 @@ def export_model(
     preset_name: str | None = None,
     command: str | None = None,
     force: bool = False,
+    storage: str = STORAGES[0],
+    tokenizers: TokenizerPair | None = None,
 ) -> Manifest:
     """Write `model` into `directory`: config, weights, the formats, manifest and model card.
 
@@ -73,35 +77,44 @@ def export_model(
         preset_name: the name under which the folder will be found.
         command: the command line that made it.
         force: replace `directory` if it exists; it must have been exported before.
+        storage: how the weights lie in the files. "float16" first rounds them to what float16
+            holds, so that all files are half as large and still agree with each other and with the
+            Keras model that is loaded from the folder; a SavedModel keeps float32.
+        tokenizers: of a translation model; their files go into the folder too.
 
     Returns:
         The manifest that was written.
 
     Raises:
         FileExistsError: `directory` exists and `force` is not given, or it holds other files.
-        ValueError: an unknown format, a size below 1, or a model that is not float32.
+        ValueError: an unknown format or storage, a size below 1, a model that is not float32, a
+            weight beyond the range of float16, or tokenizers of another size than the vocabularies.
         ConversionError, FileLoadError, ParityError: see `errors.py`.
     """
     directory = Path(directory)
     _refuse_other_folder(directory)
     _refuse_other_precision(model)
-    formats = _checked_formats(formats)
-    settings = _checked_settings(model, max_length, beam_width, length_penalty)
+    writer = FileWriter(
+        _checked_formats(formats),
+        _checked_settings(model, max_length, beam_width, length_penalty),
+        _checked_storage(storage),
+    )
+    _check_tokenizers(model, tokenizers)
+    if storage == "float16":
+        model = rounded_copy(model)
     with publish_folder(directory, force) as folder:
-        entries = _write_model(model, folder)
-        entries |= _write_formats(model, folder, formats, settings, preset_name)
+        entries = writer.write_model(model, folder)
+        if tokenizers is not None:
+            entries |= write_tokenizers(tokenizers, folder)
+        entries |= writer.write_formats(model, folder, preset_name)
         report = validate_files(
-            model,
-            folder,
-            formats,
-            settings,
-            write_variant=lambda variant, place: _write_formats(
-                variant, place, formats, settings, None
-            ),
+            model, folder, writer.formats, writer.settings, write_variant=writer.write_formats
         )
         report.raise_if_failed()
-        manifest = _manifest(model, entries, settings, report, record or {})
-        manifest = dataclasses.replace(manifest, preset=preset_name, command=command)
+        manifest = _manifest(model, entries, writer.settings, report, record or {})
+        manifest = dataclasses.replace(
+            manifest, preset=preset_name, command=command, storage=storage
+        )
         write_manifest(folder, manifest)
         write_card(folder, manifest)
     return manifest
@@ -153,6 +166,28 @@ def _refuse_other_precision(model: Any) -> None:
         )
 
 
+def _check_tokenizers(model: Any, tokenizers: TokenizerPair | None) -> None:
+    if tokenizers is None:
+        return
+    for side, tokenizer in (("source", tokenizers.source), ("target", tokenizers.target)):
+        size = getattr(model.config, f"vocab_{side}")
+        if tokenizer.vocab_size != size:
+            raise ValueError(
+                f"{model.name}: vocab_{side} is {size}, but the {side} tokenizer has "
+                f"{tokenizer.vocab_size} ids; expected the same. Fix: pass the tokenizers that the "
+                "model was trained with."
+            )
+
+
+def _checked_storage(storage: str) -> str:
+    if storage not in STORAGES:
+        raise ValueError(
+            f"storage: expected one of {', '.join(STORAGES)}, got {storage!r}. float16 halves the "
+            "files."
+        )
+    return storage
+
+
 def _checked_formats(formats: Iterable[str]) -> tuple[str, ...]:
     formats = (formats,) if isinstance(formats, str) else tuple(formats)
     unknown = sorted(set(formats) - set(FORMATS))
@@ -180,54 +215,6 @@ def _checked_settings(
             "0 compares plain log-probabilities; 1 is usual."
         )
     return DecodeSettings(steps, beam_width, float(length_penalty))
-
-
-def _write_model(model: Any, folder: Path) -> dict[str, FileEntry]:
-    config = {"model": model.name, "config": model.config.to_dict()}
-    (folder / CONFIG_FILE).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
-    model.save_weights(folder / WEIGHTS_FILE)
-    return {
-        CONFIG_FILE: describe_file(folder / CONFIG_FILE, "config"),
-        WEIGHTS_FILE: describe_file(folder / WEIGHTS_FILE, "keras"),
-    }
-
-
-def _write_formats(
-    model: Any,
-    folder: Path,
-    formats: tuple[str, ...],
-    settings: DecodeSettings,
-    preset_name: str | None,
-) -> dict[str, FileEntry]:
-    entries: dict[str, FileEntry] = {}
-    if saved_model.FORMAT in formats:
-        signatures = saved_model.write_saved_model(model, folder, settings)
-        for path in sorted((folder / saved_model.FOLDER).rglob("*")):
-            if path.is_file():
-                graph = path.name == "saved_model.pb"
-                name = path.relative_to(folder).as_posix()
-                entries[name] = describe_file(path, saved_model.FORMAT, signatures if graph else {})
-    if tflite.FORMAT in formats:
-        signatures = tflite.write_tflite(model, folder, settings)
-        path = folder / tflite.FILE
-        operators = tflite.operators(path.read_bytes())
-        entries[tflite.FILE] = describe_file(
-            path, tflite.FORMAT, signatures, {"operators": operators}
-        )
-    if onnx_writer.FORMAT in formats:
-        metadata = {
-            "model": model.name,
-            "preset": preset_name or "",
-            "decoding": json.dumps(dataclasses.asdict(settings)),
-            "config": json.dumps(model.config.to_dict()),
-            "attention-zoo": version("attention-zoo"),
-        }
-        written = onnx_writer.write_onnx(model, folder, settings, metadata)
-        for name, signatures in written.items():
-            entries[name] = describe_file(
-                folder / name, onnx_writer.FORMAT, signatures, {"opset": onnx_writer.OPSET}
-            )
-    return entries
 
 
 def _manifest(

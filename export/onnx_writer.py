@@ -25,6 +25,7 @@ from attention_zoo.export.decode_functions import (
     greedy_function,
 )
 from attention_zoo.export.errors import ConversionError
+from attention_zoo.export.onnx_half import store_as_float16
 
 FORMAT = "onnx"
 FILES = {GREEDY: "model.onnx", BEAM: "model.beam.onnx"}
@@ -32,7 +33,11 @@ OPSET = 18
 
 
 def write_onnx(
-    model: Any, folder: Path, settings: DecodeSettings, metadata: dict[str, str]
+    model: Any,
+    folder: Path,
+    settings: DecodeSettings,
+    metadata: dict[str, str],
+    storage: str = "float32",
 ) -> dict[str, dict[str, Any]]:
     """Write both files into `folder`; return, for each file, what the manifest says of it.
 
@@ -41,6 +46,7 @@ def write_onnx(
         folder: where the files go.
         settings: what is fixed in the files.
         metadata: written into both files as `metadata_props`, with the signature.
+        storage: "float16" stores in two bytes each weight that loses nothing by it.
 
     Raises:
         ConversionError: tf2onnx refused the model, or wrote a graph that `onnx.checker` refuses.
@@ -51,6 +57,8 @@ def write_onnx(
         signature = describe(model, function.name, function.concrete())
         try:
             graph = _convert(function)
+            if storage == "float16":
+                store_as_float16(graph)
             _name_axes(graph, signature)
             for key, value in {**metadata, "signature": json.dumps(signature)}.items():
                 graph.metadata_props.add(key=key, value=value)

@@ -15,10 +15,12 @@ from attention_zoo.manifest import (
     Manifest,
     ManifestError,
 )
+from attention_zoo.tokenizer import TOKENIZER_FILES
 
 _FORMAT_OF = {
     CONFIG_FILE: "config",
     WEIGHTS_FILE: "keras",
+    **dict.fromkeys(TOKENIZER_FILES, "tokenizer"),
     tflite.FILE: tflite.FORMAT,
     "model.onnx": onnx_writer.FORMAT,
     "model.beam.onnx": onnx_writer.FORMAT,

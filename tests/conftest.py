@@ -65,6 +65,42 @@ def tokenizers(pairs, tmp_path_factory):
     return train_tokenizers(pairs, tmp_path_factory.mktemp("tokenizers"), 400)
 
 
+@pytest.fixture(scope="session")
+def translation_model(tokenizers):
+    """A model over those ids, with drawn weights: other sources get other answers, of no sense."""
+    import keras
+    import numpy as np
+
+    from attention_zoo import create_model
+
+    keras.utils.set_random_seed(11)
+    model = create_model(
+        "bahdanau_gru", vocab_source=400, vocab_target=400, d_emb=17, units=19, max_length=23
+    )
+    generator = np.random.default_rng(11)
+    for weight in model.trainable_variables:
+        weight.assign(generator.normal(0.0, 0.5, weight.shape))
+    model.output_layer.b.assign(model.output_layer.b + 3.0 * (np.arange(400) == 2))
+    return model
+
+
+@pytest.fixture(scope="session")
+def translation_folder(translation_model, tokenizers, tmp_path_factory) -> Path:
+    """That model as an exported folder, with its tokenizer; not to be changed."""
+    from attention_zoo.export import export_model
+
+    folder = tmp_path_factory.mktemp("translation") / "bahdanau_gru.fr_en"
+    export_model(
+        translation_model,
+        folder,
+        formats=("tflite", "onnx"),
+        beam_width=3,
+        storage="float16",
+        tokenizers=tokenizers,
+    )
+    return folder
+
+
 @pytest.fixture
 def run_python(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """A function that runs Python code in a fresh process, outside the checkout."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time NAMES decid
     from attention_zoo.model_config import ModelConfig as ModelConfig
     from attention_zoo.presets import list_presets as list_presets
     from attention_zoo.presets import load_pretrained as load_pretrained
+    from attention_zoo.presets import load_tokenizers as load_tokenizers
     from attention_zoo.presets import preset_folder as preset_folder
     from attention_zoo.registry import create_model as create_model
     from attention_zoo.registry import list_models as list_models
@@ -29,6 +30,7 @@ NAMES = {
     "list_models": "registry",
     "list_presets": "presets",
     "load_pretrained": "presets",
+    "load_tokenizers": "presets",
     "preset_folder": "presets",
 }
 

@@ -20,7 +20,9 @@ CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.weights.h5"
 CARD_FILE = "README.md"
 FORMAT_VERSION = 1
-FILE_FORMATS = ("config", "keras", "savedmodel", "tflite", "onnx")
+FILE_FORMATS = ("config", "keras", "tokenizer", "savedmodel", "tflite", "onnx")
+STORAGES = ("float32", "float16")
+"""How weights lie in the files of a folder; float16 where no weight loses anything by it."""
 
 
 class ManifestError(ValueError):
@@ -50,7 +52,10 @@ class FileEntry:
 
 @dataclasses.dataclass(frozen=True)
 class Manifest:
-    """Everything `manifest.json` says. `files` maps a path inside the folder to its `FileEntry`."""
+    """Everything `manifest.json` says. `files` maps a path inside the folder to its `FileEntry`.
+
+    `storage` says how the weights are stored; in a SavedModel they are float32 always.
+    """
 
     model: str
     config: dict[str, Any]
@@ -65,6 +70,7 @@ class Manifest:
     command: str | None = None
     created: str | None = None
     training: dict[str, Any] = dataclasses.field(default_factory=dict)
+    storage: str = STORAGES[0]
 
     def to_dict(self) -> dict[str, Any]:
         """The content of `manifest.json`; the version of the format comes first."""
@@ -98,6 +104,11 @@ class Manifest:
             )
         for name, value in fields.items():
             _check_type(name, value, origin)
+        if fields.get("storage", STORAGES[0]) not in STORAGES:
+            raise ManifestError(
+                f"{origin}: storage should be one of {', '.join(STORAGES)}, got "
+                f"{reprlib.repr(fields['storage'])}. {_FIX}"
+            )
         files = {path: _entry(path, entry, origin) for path, entry in fields["files"].items()}
         return cls(**{**fields, "files": files})
 
@@ -109,6 +120,7 @@ class Manifest:
 _REQUIRED = {"model", "config", "files"}
 _TYPES = {
     "model": str,
+    "storage": str,
     **dict.fromkeys(
         ("config", "files", "decoding", "parity", "data", "metrics", "versions", "training"), dict
     ),

@@ -22,6 +22,7 @@ from attention_zoo.model_config import ModelConfig, check_names
 
 if TYPE_CHECKING:
     from attention_zoo.seq2seq import Seq2Seq
+    from attention_zoo.tokenizer import TokenizerPair
 
 
 def list_presets(pattern: str = "*") -> list[str]:
@@ -56,11 +57,12 @@ def load_folder(folder: str | Path) -> Seq2Seq:
     Raises:
         ManifestError: no manifest, one that cannot be read or that contradicts `config.json`, a
             config that is not a model's, or weights that are not this model's.
-        FileChangedError: config or weights do not hold the bytes that the manifest recorded.
+        FileChangedError: config, weights or tokenizer do not hold the bytes that the manifest
+            recorded.
     """
     folder = Path(folder)
     manifest = read_manifest(folder)
-    check_files(folder, manifest, only=(CONFIG_FILE, WEIGHTS_FILE))
+    check_files(folder, manifest, only=(CONFIG_FILE, WEIGHTS_FILE, *_tokenizer_files(manifest)))
     name, config = _read_config(folder / CONFIG_FILE)
     _check_agrees(folder, manifest, name, config)
     from attention_zoo.seq2seq import Seq2Seq  # here: it imports TensorFlow
@@ -68,6 +70,51 @@ def load_folder(folder: str | Path) -> Seq2Seq:
     model = Seq2Seq(config, name=name)
     _load_weights(model, folder / WEIGHTS_FILE)
     return model
+
+
+def load_tokenizers(preset: str) -> TokenizerPair:
+    """The tokenizers of a preset that translates.
+
+    Raises:
+        ValueError: no preset has this name.
+        FileChangedError: a tokenizer does not hold the bytes that the manifest recorded.
+        TokenizerError: the preset has none; it reads and writes ids.
+    """
+    return folder_tokenizers(preset_folder(preset))
+
+
+def folder_tokenizers(folder: str | Path) -> TokenizerPair:
+    """The tokenizers in the folder of an export, or in that of a training run.
+
+    Raises:
+        FileChangedError: a tokenizer does not hold the bytes that a manifest recorded.
+        TokenizerError: there is none, or it cannot be read.
+    """
+    from attention_zoo.tokenizer import TokenizerError, TokenizerPair
+
+    folder = Path(folder)
+    if not (folder / MANIFEST_FILE).is_file():
+        return TokenizerPair.load(folder)
+    manifest = read_manifest(folder)
+    recorded = _tokenizer_files(manifest)
+    check_files(folder, manifest, only=recorded)
+    if not recorded:
+        raise TokenizerError(
+            f"{folder}: expected a tokenizer in {MANIFEST_FILE}, got none: this model reads and "
+            "writes ids. Fix: a translation model, or `attention-zoo predict` with ids."
+        )
+    pair = TokenizerPair.load(folder)
+    unrecorded = sorted(set(pair.files()) - set(recorded))
+    if unrecorded:
+        raise ManifestError(
+            f"{folder}: {', '.join(unrecorded)} is not named in {MANIFEST_FILE}, expected "
+            f"{', '.join(recorded)} alone. Fix: remove it, or export the model again."
+        )
+    return pair
+
+
+def _tokenizer_files(manifest: Manifest) -> tuple[str, ...]:
+    return tuple(path for path, entry in manifest.files.items() if entry.format == "tokenizer")
 
 
 def _load_weights(model: Seq2Seq, path: Path) -> None:
@@ -82,7 +129,8 @@ def _load_weights(model: Seq2Seq, path: Path) -> None:
 
 def _check_agrees(folder: Path, manifest: Manifest, name: str, config: ModelConfig) -> None:
     """Refuse a manifest that tells of another model than `config.json` builds."""
-    recorded, built = manifest.config, config.to_dict()
+    # a manifest that is older than a field of ModelConfig means its default
+    recorded, built = {**ModelConfig().to_dict(), **manifest.config}, config.to_dict()
     pairs = {"model": (manifest.model, name)}
     for field in [*built, *(field for field in recorded if field not in built)]:
         pairs[f"config.{field}"] = (recorded.get(field, "nothing"), built.get(field, "nothing"))

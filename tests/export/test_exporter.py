@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from attention_zoo import Seq2Seq
-from attention_zoo.export import export_model, exporter, tflite
+from attention_zoo.export import export_model, exporter, saved_model, tflite
 from attention_zoo.export.errors import (
     ConversionError,
     FileLoadError,
     OutputValueError,
     UnsupportedOpsError,
 )
+from attention_zoo.export.file_writer import FileWriter
 
 MODEL = "luong_general_gru"
 
@@ -54,7 +55,7 @@ def test_half_precision_is_refused(model, tmp_path):
 def test_existing_folder_is_refused_before_conversion(model, tmp_path, monkeypatch):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "manifest.json").write_text("old")
-    monkeypatch.setattr(exporter, "_write_formats", lambda *_: pytest.fail("converted already"))
+    monkeypatch.setattr(FileWriter, "write_formats", lambda *_: pytest.fail("converted already"))
     with pytest.raises(FileExistsError, match="force"):
         export_model(model, tmp_path / "out")
     assert left_in(tmp_path / "out") == ["manifest.json"]
@@ -117,10 +118,8 @@ def test_file_that_does_not_load_is_refused(model, tmp_path, monkeypatch):
 def test_file_that_answers_otherwise_is_refused(model, new_model, tmp_path, monkeypatch):
     # the file gets the weights of another model
     other = new_model(MODEL, seed=1)
-    write = exporter.saved_model.write_saved_model
-    monkeypatch.setattr(
-        exporter.saved_model, "write_saved_model", lambda _, *rest: write(other, *rest)
-    )
+    write = saved_model.write_saved_model
+    monkeypatch.setattr(saved_model, "write_saved_model", lambda _, *rest: write(other, *rest))
     with pytest.raises(OutputValueError) as caught:
         export_model(model, tmp_path / "out", formats=["savedmodel"])
     text = str(caught.value)

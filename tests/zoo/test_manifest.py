@@ -98,11 +98,13 @@ def test_not_text(tmp_path):
         ({"training": "long"}, "training should be a dict, got 'long'"),
         ({"versions": []}, "versions should be a dict"),
         ({"seed": "7"}, "seed should be a int, got '7'"),
+        ({"storage": None}, "storage should be a str, got None"),
+        ({"storage": "int8"}, "storage should be one of float32, float16, got 'int8'"),
         ({"preset": 7}, "preset should be a str, got 7"),
         ({"files": {"a": 3}}, "the entry of 'a'"),
         (
             {"files": {"a": {"sha256": "0", "format": "zzz", "bytes": 9}}},
-            "the format of 'a' should be one of config, keras, savedmodel, tflite, onnx, got 'zzz'",
+            "the format of 'a' should be one of config, keras, tokenizer, .*, onnx, got 'zzz'",
         ),
         (
             {"files": {"a": {"sha256": "0", "format": "onnx", "bytes": 9, "signatures": None}}},

@@ -95,7 +95,7 @@ def test_broken_config_is_refused(root, text):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"config": {}}, r"config\.attention should be 'luong' as in config\.json, got 'nothing'"),
+        ({"config": {}}, r"config\.attention should be 'luong' as in config\.json, got 'bahdanau'"),
         ({"model": "../nosuch"}, r"model should be 'luong_general_gru' .* got '\.\./nosuch'"),
         ("units", r"config\.units should be \d+ as in config\.json, got 8191"),
         ("colour", r"config\.colour should be 'nothing' as in config\.json, got 8191"),

@@ -37,6 +37,11 @@ RECORD_FILE = "training.json"
 )
 @click.option("--beam-width", type=click.IntRange(1), default=4, show_default=True)
 @click.option("--length-penalty", type=float, default=1.0, show_default=True)
+@click.option(
+    "--half",
+    is_flag=True,
+    help="Round the weights to float16 and store them so: files of half the size.",
+)
 @click.option("--name", help="Name of the preset, for the manifest and the card.")
 @click.option("--force", is_flag=True, help="Replace what an earlier export wrote to OUTPUT.")
 @click.pass_context
@@ -48,20 +53,24 @@ def command(
     max_length: int | None,
     beam_width: int,
     length_penalty: float,
+    half: bool,
     name: str | None,
     force: bool,
 ) -> None:
     """Export MODEL to SavedModel, TFLite and ONNX files, and prove that they answer as Keras does.
 
-    MODEL is a preset, the folder of a run, an exported folder, or a .keras file.
+    MODEL is a preset, the folder of a run, an exported folder, or a .keras file. The tokenizers of
+    a translation model, which lie beside it, go with it.
 
     \b
-    Example:
+    Examples:
       attention-zoo export runs/copy --format tflite --format onnx -o exported/copy
+      attention-zoo export runs/fr_en --half -o exported/fr_en
     """
-    from attention_zoo.commands.model_source import load_source
+    from attention_zoo.commands.model_source import load_source, source_tokenizers
 
     refuse_to_overwrite(output, force)
+    tokenizers = source_tokenizers(model)
     loaded = load_source(model)
     # imports TensorFlow, so only once the model was found
     from attention_zoo.export import export_model
@@ -77,6 +86,8 @@ def command(
         preset_name=name,
         command=ctx.obj.command_line,
         force=force,
+        storage="float16" if half else "float32",
+        tokenizers=tokenizers,
     )
     show(output)
 
@@ -103,11 +114,10 @@ def refuse_to_overwrite(output: Path, force: bool) -> None:
 
 def record_of(model: str) -> dict[str, Any] | None:
     """What is known of the training of a MODEL argument: data, licence, metrics, seed."""
-    from attention_zoo.commands.model_source import source_folder
+    from attention_zoo.commands.model_source import folder_of
     from attention_zoo.manifest import MANIFEST_FILE, read_manifest
 
-    path = source_folder(model)
-    folder = path if path.is_dir() else path.parent
+    folder = folder_of(model)
     if (folder / RECORD_FILE).is_file():
         return json.loads((folder / RECORD_FILE).read_text(encoding="utf-8"))
     if (folder / MANIFEST_FILE).is_file():

@@ -11,6 +11,7 @@ from attention_zoo.commands.quiet_import import import_tensorflow
 
 if TYPE_CHECKING:
     from attention_zoo import Seq2Seq
+    from attention_zoo.tokenizer import TokenizerPair
 
 RUN_FILE = "model.keras"
 KINDS = (
@@ -47,6 +48,22 @@ def source_folder(source: str) -> Path:
     from attention_zoo import list_presets, preset_folder
 
     return preset_folder(source) if source in list_presets() else Path(source)
+
+
+def folder_of(source: str) -> Path:
+    """The folder in which what belongs to a MODEL argument lies: its own, or that of its file."""
+    path = source_folder(source)
+    return path if path.is_dir() else path.parent
+
+
+def source_tokenizers(source: str) -> TokenizerPair | None:
+    """The tokenizers that lie beside the model of a MODEL argument; None if there are none."""
+    folder = folder_of(source)
+    if not any(folder.glob("tokenizer*.model")):
+        return None  # a model of ids; asked like this, it needs no sentencepiece
+    from attention_zoo.presets import folder_tokenizers
+
+    return folder_tokenizers(folder)
 
 
 def _load_folder(folder: Path) -> Seq2Seq:

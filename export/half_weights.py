@@ -1,0 +1,88 @@
+"""Weights that a float16 holds exactly: rounded once, so that every file stores the same numbers.
+
+A weight that was rounded to float16 takes two bytes in a file and is a float32 again where it is
+used. So nothing is lost between Keras and a file, and both are compared as strictly as ever.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from attention_zoo.written_beside import written_beside
+
+LEAST_VALUES = 1024
+"""A tensor with fewer values is left as it is in the graphs: a cast costs more than it saves."""
+
+
+def rounded_copy(model: Any) -> Any:
+    """A model like `model` whose weights are the nearest float16 values, in float32.
+
+    Raises:
+        ValueError: a weight is beyond the range of float16; names it.
+    """
+    copy = type(model)(model.config, name=model.name)
+    for new, old in zip(copy.weights, model.weights, strict=True):
+        values = old.numpy()
+        rounded = _float16(values)
+        beyond = np.isfinite(values) & ~np.isfinite(rounded)
+        if beyond.any():
+            raise ValueError(
+                f"{model.name}: weight {old.path} holds {float(values[beyond].flat[0]):.6g}; "
+                f"expected values between -65504 and 65504, the range of float16. Fix: export with "
+                "float32 storage."
+            )
+        new.assign(rounded.astype(np.float32))
+    return copy
+
+
+def exact_float16(values: np.ndarray) -> np.ndarray | None:
+    """The values as float16 if that loses nothing and they are many enough; otherwise None."""
+    if values.dtype != np.float32 or values.size < LEAST_VALUES:
+        return None
+    half = _float16(values)
+    return half if np.array_equal(half.astype(np.float32), values) else None
+
+
+def halve_weights_file(path: Path) -> None:
+    """Write a Keras weights file again with float16 in place of float32.
+
+    Keras casts what it reads to the dtype of the weight. Raises ValueError, and leaves the file as
+    it was, if a value would change.
+    """
+    with (
+        written_beside(path) as beside,
+        h5py.File(path, "r") as source,
+        h5py.File(beside, "w", libver="latest") as target,
+    ):
+        target.attrs.update(source.attrs)
+
+        def copy(name: str, item: Any) -> None:
+            if isinstance(item, h5py.Group):
+                made = target.create_group(name)
+            else:
+                made = target.create_dataset(name, data=_halved(name, item[()]))
+            made.attrs.update(item.attrs)
+
+        source.visititems(copy)
+
+
+def _halved(name: str, values: Any) -> Any:
+    values = np.asarray(values)
+    if values.dtype != np.float32:
+        return values
+    half = _float16(values)
+    if not np.array_equal(half.astype(np.float32), values, equal_nan=True):
+        raise ValueError(
+            f"{name}: holds values that float16 does not; expected weights that were rounded to "
+            "it. Fix: write the file from rounded_copy(model)."
+        )
+    return half
+
+
+def _float16(values: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore"):  # what becomes infinite is told by the caller
+        return values.astype(np.float16)
