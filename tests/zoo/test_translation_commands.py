@@ -176,6 +176,15 @@ def test_evaluate_refuses_data_that_has_changed(make_run, pairs_file, data, tmp_
     assert "may have seen" not in capsys.readouterr().err
 
 
+def test_evaluate_says_how_to_name_data_that_is_not_here(make_run, data, tmp_path, capsys):
+    gone = str(tmp_path / "gone.tsv")
+    run = make_run("seq2seq_gru", spec={**data.description["spec"], "data": gone})
+    assert main(["evaluate", str(run)]) == 2
+    shown = capsys.readouterr().err
+    assert f"{gone}: expected a readable file" in shown
+    assert "say where that lies by --data or --manual-dir" in shown
+
+
 def test_evaluate_a_model_that_does_not_say_what_it_was_trained_on(run, tmp_path, capsys):
     folder = tmp_path / "bare"
     shutil.copytree(run, folder)
@@ -222,6 +231,31 @@ def test_evaluate_several_models_that_copy(tmp_path, capsys):
     assert [entry["model"] for entry in json.loads(numbers.read_text())["models"]] == paths
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert all(path in capsys.readouterr().out.replace("\n", "") for path in paths[:1])
+
+
+def test_evaluate_through_an_exported_file(run, tmp_path, capsys):
+    exported = tmp_path / "exported"
+    assert main(["export", str(run), "--format", "onnx", "-o", str(exported)]) == 0
+    scores = []
+    for how in ([], ["--greedy"]):
+        for file in ([], ["--file", "model.onnx"]):
+            numbers = tmp_path / "numbers.json"
+            options = ["--limit", "9", "--json", str(numbers), *how, *file]
+            assert main(["evaluate", str(exported), *options]) == 0
+            content = json.loads(numbers.read_text())
+            assert content["file"] == (file[1] if file else None)
+            found = content["models"][str(exported)]["test"]
+            assert found.pop("seconds") > 0
+            scores.append(found)
+    assert scores[0] == scores[1]
+    assert scores[2] == scores[3]
+    assert scores[0] != scores[2]
+    assert "through model.onnx" in capsys.readouterr().out
+    wider = ["evaluate", str(exported), "--file", "model.onnx", "--beam-width", "5"]
+    assert main(wider) == 2
+    assert "Fix: --beam-width 4 --length-penalty 1.0" in capsys.readouterr().err
+    assert main(["evaluate", str(exported), "--file", "no.onnx"]) == 2
+    assert "no such file: neither" in capsys.readouterr().err
 
 
 # --- score ---------------------------------------------------------------------------------------

@@ -78,6 +78,23 @@ def file_answerer(path: Path, beam: BeamOptions | None) -> Answerer:
     return Answerer(str(path), answer)
 
 
+def exported_file(model: str, file: str) -> Path:
+    """The file that `--file` names: in the folder of a MODEL argument, or a path.
+
+    Raises FileNotFoundError if it is in neither place.
+    """
+    from attention_zoo.commands.model_source import source_folder
+
+    places = (source_folder(model) / file, Path(file))
+    found = [place for place in places if place.exists()]
+    if not found:
+        raise FileNotFoundError(
+            f"no such file: neither {places[0]} nor {places[1]}. `attention-zoo export` writes "
+            "model.onnx, model.tflite and saved_model."
+        )
+    return found[0]
+
+
 def open_file(path: Path) -> Any:
     """The runtime object of an exported file: OnnxModel, LiteRTModel or SavedModel."""
     from attention_zoo.export.runtime import LiteRTModel, OnnxModel, SavedModel

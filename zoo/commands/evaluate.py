@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 COPY_OPTIONS = {"lengths", "n", "seed"}
 TRANSLATION_OPTIONS = NAMES | {
     *("split", "limit", "greedy", "beam_width", "length_penalty", "tokenize", "lowercase"),
-    *("batch_size", "output"),
+    *("batch_size", "output", "file"),
 }
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -73,6 +73,12 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 )
 @click.option("--lowercase", is_flag=True, help="Upper and lower case count as equal.")
 @click.option("--batch-size", type=click.IntRange(1), default=128, show_default=True)
+@click.option(
+    "--file",
+    metavar="FILE",
+    help="Translate through this exported file instead of Keras: a path, or a name in MODEL's "
+    "folder (model.onnx, model.int8.onnx, model.tflite).",
+)
 @click.option("--output", type=_FILE, help="Write the translations, a line a source.")
 @data_options
 @click.pass_context
@@ -133,14 +139,11 @@ def _translations(
     models: Sequence[str], plot: Path | None, choice: DataChoice, options: dict[str, Any]
 ) -> dict[str, Any]:
     from attention_zoo.commands import translation_evaluation as evaluation
-    from attention_zoo.commands.quiet_import import import_tensorflow
-
-    import_tensorflow()
     from attention_zoo.training.corpus_translation import Beam
 
     beam = None if options["greedy"] else Beam(options["beam_width"], options["length_penalty"])
     method = evaluation.Method(
-        beam, options["tokenize"], options["lowercase"], options["batch_size"]
+        beam, *(options[name] for name in ("tokenize", "lowercase", "batch_size", "file"))
     )
     data = evaluation.held_out(models, choice, options["split"], options["limit"])
     found = [one for model in models for one in evaluation.evaluate_model(model, data, method)]

@@ -144,16 +144,8 @@ def _batches(sequences: Iterator[list[int]]) -> Iterator[list[list[int]]]:
 
 
 def _answerer(model: str, file: str | None, beam: BeamOptions | None) -> Answerer:
-    from attention_zoo.commands.answerer import file_answerer, keras_answerer
-    from attention_zoo.commands.model_source import source_folder
+    from attention_zoo.commands.answerer import exported_file, file_answerer, keras_answerer
 
     if file is None:
         return keras_answerer(model, beam)
-    places = (source_folder(model) / file, Path(file))
-    found = [place for place in places if place.exists()]
-    if not found:
-        raise FileNotFoundError(
-            f"no such file: neither {places[0]} nor {places[1]}. `attention-zoo export` writes "
-            "model.onnx, model.tflite and saved_model."
-        )
-    return file_answerer(found[0], beam)
+    return file_answerer(exported_file(model, file), beam)

@@ -26,18 +26,23 @@ Parts = Mapping[str, "list[Referenced]"]
 
 @dataclass(frozen=True)
 class Method:
-    """How to translate and how to score; `beam` None is greedy decoding."""
+    """How to translate and how to score.
+
+    `beam` None is greedy decoding; `file` names an exported file that answers instead of Keras.
+    """
 
     beam: Beam | None
     tokenize: str
     lowercase: bool
     batch_size: int
+    file: str | None = None
 
     def describe(self) -> str:
         """The search in words."""
+        through = "" if self.file is None else f", through {self.file}"
         if self.beam is None:
-            return "greedy"
-        return f"beam {self.beam.width}, length penalty {self.beam.length_penalty:g}"
+            return f"greedy{through}"
+        return f"beam {self.beam.width}, length penalty {self.beam.length_penalty:g}{through}"
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,7 @@ def held_out(models: Sequence[str], choice: DataChoice, split: str, limit: int |
             )
         data = choice.load()
     else:
-        data = choice.load_again(recorded["spec"])
+        data = _load_again(models[0], recorded, choice)
         _check_unchanged(models[0], recorded, data, bool(choice.names_pairs))
     parts: Parts = data.tests if split == "test" else {split: data.validation}
     return HeldOut(str(data.description["name"]), _cut(parts, limit))
@@ -85,12 +90,14 @@ def held_out(models: Sequence[str], choice: DataChoice, split: str, limit: int |
 
 def evaluate_model(model: str, data: HeldOut, method: Method) -> list[Evaluation]:
     """Translate every test set with a MODEL argument, and score the answers."""
+    from attention_zoo.commands.file_model import FileModel
     from attention_zoo.commands.model_source import load_source
     from attention_zoo.training.bleu import score_translations
     from attention_zoo.training.corpus_translation import translate_corpus
 
     tokenizers = tokenizers_of(model)
-    loaded = load_source(model)
+    # both search in the same words
+    loaded: Any = load_source(model) if method.file is None else FileModel(model, method.file)
     evaluations = []
     for part, entries in data.parts.items():
         sources = [entry.source for entry in entries]
@@ -190,6 +197,7 @@ def content(evaluations: Sequence[Evaluation], data: HeldOut, method: Method) ->
         "search": "greedy"
         if beam is None
         else {"beam_width": beam.width, "length_penalty": beam.length_penalty},
+        "file": method.file,
         "models": models,
     }
 
@@ -263,6 +271,18 @@ def _recorded_data(models: Sequence[str]) -> dict[str, Any] | None:
                 "by --test-source and --test-target."
             )
     return found[0]
+
+
+def _load_again(model: str, recorded: Mapping[str, Any], choice: DataChoice) -> TranslationData:
+    try:
+        return choice.load_again(recorded["spec"])
+    except (ValueError, OSError) as error:
+        if choice.names_pairs:
+            raise
+        raise ValueError(
+            f"{error} ({model} was trained on {recorded.get('name')}: say where that lies by "
+            "--data or --manual-dir, or name a test set by --test-source and --test-target.)"
+        ) from error
 
 
 def _identity(data: Mapping[str, Any]) -> tuple[Any, ...]:
