@@ -76,7 +76,8 @@ def load_translation_data(
 
     Raises:
         PairFileError: a file that cannot be read, with the line.
-        ValueError: a name that is unknown, or data too small to be split.
+        DataSetError: a name that is unknown, or a download that failed.
+        ValueError: data too small to be split.
     """
     options: dict[str, Any] = {
         "reverse": reverse,
@@ -231,12 +232,10 @@ def _load_tatoeba(
 ) -> TranslationData:
     pair = name.removeprefix("tatoeba/")
     tatoeba.check_name(pair)
-    if manual_dir is not None:
-        path = tatoeba.local_file(pair, manual_dir)
+    if manual_dir is None:
+        path = tatoeba.downloaded_file(pair)
     else:
-        from attention_zoo.training.tab_pairs import downloaded_file  # here: imports TensorFlow
-
-        path = downloaded_file(pair)
+        path = tatoeba.local_file(pair, manual_dir)
     about = _about([path], name, tatoeba.LANGUAGES[pair], tatoeba.LICENCE)
     about["attribution"] = tatoeba.ATTRIBUTION
     return _split(read_tsv(path, skip_bad=options["skip_bad"]), about, {"data": name, **options})
