@@ -47,7 +47,8 @@ class DataWait(keras.callbacks.Callback):
         # a prefetch behind this one would be what is timed, not the training
         options.experimental_optimization.inject_prefetch = False
         watched = tf.data.Dataset.from_generator(timed, output_signature=dataset.element_spec)
-        return watched.with_options(options)
+        count = dataset.cardinality()
+        return watched.apply(tf.data.experimental.assert_cardinality(count)).with_options(options)
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, float] | None = None) -> None:
         self._began, self._before = time.perf_counter(), self.seconds

@@ -102,3 +102,17 @@ class Perplexity(_MaskedRatio):
 
     def result(self) -> Any:
         return ops.exp(super().result())
+
+
+@keras.saving.register_keras_serializable(package="attention_zoo")
+class TokenCount(_MaskedRatio):
+    """Number of target tokens in the epoch, eos included and padding not: for tokens a second."""
+
+    def __init__(self, name: str = "tokens") -> None:
+        super().__init__(name)
+
+    def terms(self, target: Any, logits: Any, weights: Any) -> tuple[Any, Any]:
+        return ops.ones_like(weights), token_weights(self.name, target)
+
+    def result(self) -> Any:
+        return ops.add(self.total, 0.0)  # a copy: validation resets the variable

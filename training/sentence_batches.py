@@ -96,12 +96,14 @@ class SentenceBatches:
     def dataset(self, start: int, stop: int) -> tf.data.Dataset:
         """Batches `start` to `stop` - 1 as a tf.data.Dataset, made ahead of their use."""
         return self._as_dataset(
-            lambda: (self.batch(number) for number in range(start, stop)), self.batch_size
+            lambda: (self.batch(number) for number in range(start, stop)),
+            self.batch_size,
+            stop - start,
         )
 
     def ordered(self) -> tf.data.Dataset:
         """Every pair once, shortest first, for validation; the last batch may be smaller."""
-        return self._as_dataset(self._ordered_batches, None)
+        return self._as_dataset(self._ordered_batches, None, -(-len(self) // self.batch_size))
 
     def _ordered_batches(self) -> Iterator[Batch]:
         order = np.argsort(self._bucket, kind="stable")
@@ -130,15 +132,17 @@ class SentenceBatches:
         return {name: side.padded(rows, width) for name, side in self._sides.items()}
 
     def _as_dataset(
-        self, batches: Callable[[], Iterator[Batch]], batch_size: int | None
+        self, batches: Callable[[], Iterator[Batch]], batch_size: int | None, count: int
     ) -> tf.data.Dataset:
         import tensorflow as tf
 
         # T is left open, so that one traced step takes the batches of every bucket
         spec = tf.TensorSpec((batch_size, None), tf.int32)
-        return tf.data.Dataset.from_generator(
+        dataset = tf.data.Dataset.from_generator(
             batches, output_signature={"source": spec, "target": spec}
-        ).prefetch(8)
+        )
+        # without a known number of them, Keras warns at the end of each epoch
+        return dataset.apply(tf.data.experimental.assert_cardinality(count)).prefetch(8)
 
 
 class _Rows:

@@ -52,8 +52,9 @@ class TrainingRun:
     The directory holds `last.keras` and `best.keras` (model, optimizer, position), `log.csv`, and
     after `publish` `model.keras` and `training.json`. `best` is the best round of the latest stage
     reached, by its loss or by the score that `monitor` names. Where the optimizer averages the
-    weights (`use_ema`), the average is what is validated, measured and given back. Batches are numbered over the whole run, and a resumed run asks
-    for them from the number it stopped at: it ends with the weights that an unbroken one has.
+    weights (`use_ema`), the average is what is validated, measured and given back. Batches are
+    numbered over the whole run, and a resumed run asks for them from the number it stopped at: it
+    ends with the weights that an unbroken one has.
 
     Args:
         model: a compiled model; its optimizer's learning rate is set by the stages.

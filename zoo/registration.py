@@ -24,6 +24,7 @@ MODULES = (
     "attention_zoo.training.fused_adam",
     "attention_zoo.training.losses",
     "attention_zoo.training.metrics",
+    "attention_zoo.training.sampled_seq2seq",
 )
 """The modules whose classes a saved model may name. A test compares them with the classes."""
 

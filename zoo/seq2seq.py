@@ -118,6 +118,8 @@ class Seq2Seq(keras.Model):
 
         Args:
             inputs: dict of "source" (batch, T_enc) and "target" (batch, T_dec), whole numbers.
+                With "read" (batch, T_dec) the decoder reads these tokens, shifted as the target
+                is, in place of the target's own.
             training: whether dropout works.
 
         Returns:
@@ -128,7 +130,8 @@ class Seq2Seq(keras.Model):
         """
         source, target = self._unpack(inputs)
         encoded = self._encode(source, training)
-        embedded = self._embed(self.target_embedding, _shift(target), training)
+        read = inputs.get("read", target)
+        embedded = self._embed(self.target_embedding, _shift(read), training)
         result = self.decoder(embedded, training=training, **encoded)
         return self._logits(result["outputs"], result.get("contexts"), embedded, training)
 

@@ -496,7 +496,7 @@ def test_a_byte_order_mark_is_passed_over():
 
 @pytest.mark.parametrize("option", ["", " --force", " --resume"])
 def test_the_command_to_go_on_is_one_that_is_taken(option):
-    from attention_zoo.commands.train import how_to_resume
+    from attention_zoo.commands.training_folder import how_to_resume
 
     typed = f"attention-zoo train copy --model bahdanau_gru{option} -o 'my runs/a'"
     wanted = "attention-zoo train copy --model bahdanau_gru -o 'my runs/a' --resume"

@@ -2,43 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from attention_zoo.cli import InterruptedWork
 from attention_zoo.commands.quiet_import import import_tensorflow
-from attention_zoo.written_beside import LEFT_BY_A_KILL
+from attention_zoo.commands.train_translation import train_on_sentences
+from attention_zoo.commands.training_folder import Setting, guarded, progress, remove_run
 
 if TYPE_CHECKING:
     from attention_zoo.training.copy_training import CopyTraining
-
-CHECKPOINTS = ("last.keras", "best.keras")
-RUN_FILES = ("last.keras", "best.keras", "model.keras", "training.json", "log.csv")
-
-
-class Setting(click.ParamType):
-    """NAME=VALUE, as a pair; VALUE is read as JSON where it is JSON, else as text."""
-
-    name = "NAME=VALUE"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, Any]:
-        """The pair, or a usage error."""
-        if isinstance(value, tuple):
-            return value
-        name, sign, text = str(value).partition("=")
-        if not sign or not name:
-            self.fail(f"expected NAME=VALUE such as units=64, got {value!r}", param, ctx)
-        try:
-            return name, json.loads(text)
-        except json.JSONDecodeError:
-            return name, text
 
 
 @click.group("train", short_help="Train a model on a task.")
@@ -49,6 +23,9 @@ def command() -> None:
     Example:
       attention-zoo train copy --model bahdanau_gru -o runs/copy
     """
+
+
+command.add_command(train_on_sentences)
 
 
 @command.command("copy")
@@ -121,66 +98,17 @@ def train_on_copies(
     click.echo(f"Trained {trained.result.step} steps in {trained.result.seconds:.0f} s: {output}")
 
 
-def how_to_resume(command_line: str) -> str:
-    """The command that goes on with what this one began."""
-    words = [word for word in shlex.split(command_line) if word not in ("--force", "--resume")]
-    return shlex.join([*words, "--resume"])
-
-
 def run(model: str, output: Path, command_line: str, **options: Any) -> CopyTraining:
-    """Train, and turn Ctrl-C into an error that says what was kept.
+    """Train on copies, and turn Ctrl-C into an error that says what was kept.
 
     Raises FileExistsError if OUTPUT holds a run and `options` do not say `resume`.
     """
-    if not options.get("resume"):
-        refuse_to_restart(output)
-    import_tensorflow()
-    from attention_zoo.training import train_copy
 
-    go_on = how_to_resume(command_line)
-    try:
-        trained = train_copy(model, output, command=command_line, resume_hint=go_on, **options)
-    except KeyboardInterrupt:
-        kept = any((output / name).exists() for name in CHECKPOINTS)
-        message = (
-            f"{output} is kept. To go on: {go_on}" if kept else "nothing was kept: start again"
-        )
-        raise InterruptedWork(message) from None
-    except ImportError as error:
-        if not options.get("tensorboard"):
-            raise
-        # an extra that the user can install, and no fault of the project
-        raise ValueError(str(error)) from error
-    if not trained.result.is_complete:
-        # the run has said already what it kept, and how to go on
-        raise click.exceptions.Exit(130)
-    return trained
+    def train(**record: Any) -> CopyTraining:
+        import_tensorflow()
+        from attention_zoo.training import train_copy
 
+        return train_copy(model, output, **record, **options)
 
-def progress() -> int:
-    """How `fit` tells of its progress: a bar on a terminal, a line a round in a log file."""
-    return 1 if sys.stdout.isatty() else 2
-
-
-def refuse_to_restart(output: Path) -> None:
-    """Raise FileExistsError if the folder holds a run, or part of one."""
-    present = [name for name in RUN_FILES if (output / name).exists()]
-    # A log alone is what a kill in the first round leaves; the next run begins it anew.
-    if present and present != ["log.csv"]:
-        go_on = "Go on with it by --resume, " if {*CHECKPOINTS} & {*present} else ""
-        ways = f"{go_on}throw it away by --force, or choose another folder."
-        raise FileExistsError(
-            f"{output} holds a run already ({', '.join(present)}). {ways[0].upper()}{ways[1:]}"
-        )
-
-
-def remove_run(output: Path) -> None:
-    """Delete the files of a run, and nothing else that the folder may hold."""
-    import shutil
-
-    for name in RUN_FILES:
-        (output / name).unlink(missing_ok=True)
-    for left in output.glob(LEFT_BY_A_KILL):
-        left.unlink()
-    if (output / "tensorboard").is_dir():
-        shutil.rmtree(output / "tensorboard")
+    resume, tensorboard = bool(options.get("resume")), bool(options.get("tensorboard"))
+    return guarded(output, command_line, resume, tensorboard, train)
