@@ -48,7 +48,9 @@ class DataWait(keras.callbacks.Callback):
         options.experimental_optimization.inject_prefetch = False
         watched = tf.data.Dataset.from_generator(timed, output_signature=dataset.element_spec)
         count = dataset.cardinality()
-        return watched.apply(tf.data.experimental.assert_cardinality(count)).with_options(options)
+        if count >= 0:  # known: Keras warns at the end of an epoch whose length it did not know
+            watched = watched.apply(tf.data.experimental.assert_cardinality(count))
+        return watched.with_options(options)
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, float] | None = None) -> None:
         self._began, self._before = time.perf_counter(), self.seconds

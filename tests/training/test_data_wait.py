@@ -64,7 +64,9 @@ def test_data_that_takes_twice_as_long_as_a_step_is_waited_for_half_the_time():
 
 def test_watching_changes_no_batch():
     dataset = tf.data.Dataset.range(5).map(lambda x: {"source": tf.fill((2, x), x)})
-    plain, watched = (list(d.as_numpy_iterator()) for d in (dataset, DataWait().watch(dataset)))
+    watching = DataWait().watch(dataset)
+    assert watching.cardinality() == 5
+    plain, watched = (list(d.as_numpy_iterator()) for d in (dataset, watching))
     assert len(plain) == len(watched) == 5
     for one, other in zip(plain, watched, strict=True):
         np.testing.assert_array_equal(one["source"], other["source"])

@@ -100,7 +100,7 @@ def test_the_dataset_is_the_batches_from_start_to_stop(batches):
     dataset = batches.dataset(start, stop)
     assert dataset.element_spec["source"].shape.as_list() == [7, None]
     given = list(dataset.as_numpy_iterator())
-    assert len(given) == 5
+    assert len(given) == dataset.cardinality() == 5
     for number, batch in enumerate(given, start=start):
         for side in ("source", "target"):
             np.testing.assert_array_equal(batch[side], batches.batch(number)[side])
@@ -117,6 +117,7 @@ def test_two_datasets_do_not_disturb_each_other(batches):
 
 def test_ordered_has_every_pair_once_shortest_first(batches, encoded):
     given = list(batches.ordered().as_numpy_iterator())
+    assert batches.ordered().cardinality() == len(given)
     assert sorted(r for batch in given for r in rows(batch)) == encoded
     assert [len(batch["source"]) for batch in given[:-1]] == [7] * (len(given) - 1)
     assert len(given[-1]["source"]) == len(encoded) % 7 or 7
