@@ -190,7 +190,7 @@ def test_evaluate_a_model_that_does_not_say_what_it_was_trained_on(run, tmp_path
     shutil.copytree(run, folder)
     (folder / "training.json").unlink()
     assert main(["evaluate", str(folder)]) == 2
-    assert "does not say what it was trained on" in capsys.readouterr().err
+    assert "not every MODEL says what it was trained on" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from attention_zoo.training.translation_data import Referenced, TranslationData
 
 # options of how pairs are split, which a spec that names no files of its own records
-_SPLIT = ("reverse", "split_seed", "n_validation", "n_test", "skip_bad")
-_COLUMNS = ("source_column", "target_column")
+SPLIT = ("reverse", "split_seed", "n_validation", "n_test", "skip_bad")
+COLUMNS = ("source_column", "target_column")
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class DataChoice:
         files = _both(self.source_file, self.target_file)
         validation = _both(self.validation_source, self.validation_target)
         if files is None or validation is None:
-            options = {name: getattr(self, name) for name in (*_SPLIT, *_COLUMNS, "manual_dir")}
+            options = {name: getattr(self, name) for name in (*SPLIT, *COLUMNS, "manual_dir")}
             return load_translation_data(files or str(self.data), **options)
         if len(self.test_target) > 1:
             raise click.UsageError(
@@ -131,10 +131,10 @@ class DataChoice:
             return self.load()
         merged = dict(spec)
         if self.names_pairs:
-            for name in _COLUMNS:
+            for name in COLUMNS:
                 merged.pop(name, None)
             merged["data"] = self.data or [self.source_file, self.target_file]
-        for name in (*_SPLIT, *_COLUMNS):
+        for name in (*SPLIT, *COLUMNS):
             if name in self.typed:
                 merged[name] = getattr(self, name)
         return load_spec(merged, self.manual_dir)

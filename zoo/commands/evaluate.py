@@ -139,13 +139,14 @@ def _translations(
     models: Sequence[str], plot: Path | None, choice: DataChoice, options: dict[str, Any]
 ) -> dict[str, Any]:
     from attention_zoo.commands import translation_evaluation as evaluation
+    from attention_zoo.commands.held_out import held_out
     from attention_zoo.training.corpus_translation import Beam
 
     beam = None if options["greedy"] else Beam(options["beam_width"], options["length_penalty"])
     method = evaluation.Method(
         beam, *(options[name] for name in ("tokenize", "lowercase", "batch_size", "file"))
     )
-    data = evaluation.held_out(models, choice, options["split"], options["limit"])
+    data = held_out(models, choice, options["split"], options["limit"])
     found = [one for model in models for one in evaluation.evaluate_model(model, data, method)]
     evaluation.show(found, data, method)
     written = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,13 +15,10 @@ import click
 from attention_zoo.written_beside import written_beside
 
 if TYPE_CHECKING:
-    from attention_zoo.commands.data_options import DataChoice
+    from attention_zoo.commands.held_out import HeldOut
     from attention_zoo.tokenizer import TokenizerPair
     from attention_zoo.training.bleu import TranslationScores
     from attention_zoo.training.corpus_translation import Beam
-    from attention_zoo.training.translation_data import Referenced, TranslationData
-
-Parts = Mapping[str, "list[Referenced]"]
 
 
 @dataclass(frozen=True)
@@ -54,38 +51,6 @@ class Evaluation:
     scores: TranslationScores
     hypotheses: list[str]
     seconds: float
-
-
-@dataclass(frozen=True)
-class HeldOut:
-    """Test sets by name, and the name of the data that they come from."""
-
-    name: str
-    parts: Parts
-
-
-def held_out(models: Sequence[str], choice: DataChoice, split: str, limit: int | None) -> HeldOut:
-    """The test sets that the options name, or else those of the data the models were trained on.
-
-    Raises:
-        click.UsageError: neither says what to translate.
-        ValueError: the models were trained on different data, or the data has changed.
-    """
-    if choice.test_source is not None:
-        return HeldOut(Path(choice.test_source).name, _cut({"test": choice.load_test()}, limit))
-    recorded = _recorded_data(models)
-    if recorded is None:
-        if not choice.names_pairs:
-            raise click.UsageError(
-                f"{models[0]} does not say what it was trained on: name the test set by "
-                "--test-source and --test-target, or the data by --data."
-            )
-        data = choice.load()
-    else:
-        data = _load_again(models[0], recorded, choice)
-        _check_unchanged(models[0], recorded, data, bool(choice.names_pairs))
-    parts: Parts = data.tests if split == "test" else {split: data.validation}
-    return HeldOut(str(data.description["name"]), _cut(parts, limit))
 
 
 def evaluate_model(model: str, data: HeldOut, method: Method) -> list[Evaluation]:
@@ -182,14 +147,14 @@ def show(evaluations: Sequence[Evaluation], data: HeldOut, method: Method) -> No
             for name, band in bands.items()
         ]
         headings = ("words", "sources", *(other.model for other in found))
-        print_table(f"{part}: BLEU by length of the source", headings, lines)
+        print_table(f"{part}: BLEU by length", headings, lines)
 
 
 def content(evaluations: Sequence[Evaluation], data: HeldOut, method: Method) -> dict[str, Any]:
     """Everything measured, as JSON: model -> part -> scores in the form of a manifest."""
     models: dict[str, dict[str, Any]] = {}
     for found in evaluations:
-        entry = {**found.scores.to_dict(), "seconds": round(found.seconds, 2)}
+        entry = {**found.scores.to_dict(), "seconds": round(found.seconds, 4)}
         models.setdefault(found.model, {})[found.part] = entry
     beam = method.beam
     return {
@@ -250,67 +215,3 @@ def _signatures(evaluations: Sequence[Evaluation]) -> list[str]:
         )
     ]
     return list(dict.fromkeys(lines))
-
-
-def _cut(parts: Parts, limit: int | None) -> Parts:
-    return {name: entries[:limit] for name, entries in parts.items()}
-
-
-def _recorded_data(models: Sequence[str]) -> dict[str, Any] | None:
-    """The data that all models were trained on, as recorded; None where one does not say."""
-    from attention_zoo.commands.export import record_of
-
-    found = [(record_of(model) or {}).get("data") or {} for model in models]
-    if not all("spec" in data for data in found):
-        return None
-    for model, data in zip(models, found, strict=True):
-        if _identity(data) != _identity(found[0]):
-            raise ValueError(
-                f"{models[0]} and {model} were trained on different data, or on different splits "
-                "of it: what one has not seen the other may have. Fix: name a test set of its own "
-                "by --test-source and --test-target."
-            )
-    return found[0]
-
-
-def _load_again(model: str, recorded: Mapping[str, Any], choice: DataChoice) -> TranslationData:
-    try:
-        return choice.load_again(recorded["spec"])
-    except (ValueError, OSError) as error:
-        if choice.names_pairs:
-            raise
-        raise ValueError(
-            f"{error} ({model} was trained on {recorded.get('name')}: say where that lies by "
-            "--data or --manual-dir, or name a test set by --test-source and --test-target.)"
-        ) from error
-
-
-def _identity(data: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What decides which sentences are in which part: the bytes of the files, and the split."""
-    spec = {name: value for name, value in data["spec"].items() if name != "data"}
-    return _hashes(data), data.get("name") if not _hashes(data) else None, spec
-
-
-def _hashes(data: Mapping[str, Any]) -> list[str]:
-    hashes = data.get("sha256") or {}
-    return sorted(hashes.values() if isinstance(hashes, Mapping) else [str(hashes)])
-
-
-def _check_unchanged(
-    model: str, recorded: Mapping[str, Any], data: TranslationData, is_named: bool
-) -> None:
-    """Other bytes make another split: an error for the recorded data, a note for data named."""
-    if _hashes(recorded) == _hashes(data.description):
-        return
-    if is_named:
-        click.echo(
-            f"Note: not the bytes that {model} was trained on; its training may have seen "
-            "sentences of this test set.",
-            err=True,
-        )
-        return
-    raise ValueError(
-        f"{model}: the data that it was trained on has changed: expected sha256 "
-        f"{', '.join(_hashes(recorded))}, got {', '.join(_hashes(data.description))}. The test "
-        "set may now hold sentences of the training. Fix: restore the files, or name other data."
-    )
