@@ -197,8 +197,12 @@ def plot(evaluations: Sequence[Evaluation], data: HeldOut, path: Path) -> list[P
 def path_for(path: Path, one: Evaluation, every: Sequence[Evaluation]) -> Path:
     """`path` where there is one evaluation; else with model and part in the name where needed."""
     words = [path.stem]
-    if len({other.model for other in every}) > 1:
-        words.append(Path(one.model).name.removesuffix(".keras"))
+    models = {other.model for other in every}
+    if len(models) > 1:
+        short = [Path(model).name for model in models]
+        # runs of one name in different folders go by their whole paths
+        is_clear = short.count(Path(one.model).name) == 1
+        words.append(Path(one.model).name if is_clear else "_".join(Path(one.model).parts))
     if len({other.part for other in every}) > 1:
         words.append(one.part)
     return path.with_stem(".".join(words))
