@@ -16,6 +16,8 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time NAMES decid
     from attention_zoo.export.runtime import OnnxModel as OnnxModel
     from attention_zoo.export.runtime import SavedModel as SavedModel
     from attention_zoo.export.timing import time_predict as time_predict
+    from attention_zoo.export.translation import Translation as Translation
+    from attention_zoo.export.translator import Translator as Translator
     from attention_zoo.export.validation import Report as Report
 
 NAMES = {
@@ -27,6 +29,8 @@ NAMES = {
     "ParityError": "errors",
     "Report": "validation",
     "SavedModel": "runtime",
+    "Translation": "translation",
+    "Translator": "translator",
     "UnsupportedOpsError": "errors",
     "export_model": "exporter",
     "time_predict": "timing",

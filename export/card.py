@@ -20,7 +20,7 @@ $ attention-zoo translate --model {title} "a sentence"
 ```
 
 ```python
-from attention_zoo import Translator
+from attention_zoo.export import Translator
 
 for answer in Translator.from_preset("{title}").translate(["a sentence", "another"]):
     print(answer.text, answer.score)

@@ -22,6 +22,7 @@ COMMANDS = {
     "train": "train",
     "evaluate": "evaluate",
     "score": "score",
+    "translate": "translate",
     "predict": "predict",
     "export": "export",
     "validate": "validate",
