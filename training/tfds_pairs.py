@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import socket
 import urllib.parse
 import urllib.request
@@ -25,6 +26,7 @@ from attention_zoo.training.translation_data import (
 )
 
 HELD_OUT = ("validation", "test")
+REFERENCES = "references"
 
 
 def load_tfds(
@@ -32,7 +34,8 @@ def load_tfds(
 ) -> TranslationData:
     """Load a translation set of tensorflow-datasets, downloaded and prepared if need be.
 
-    Its own splits `train`, `validation` and `test` are used, one reference a source, in order.
+    Its own splits `train`, `validation` and `test` are used, in order: one reference a source, or
+    all `references` of a source where an example holds them, as those of our `tab_pairs/fr_en` do.
     A split that it lacks is taken from `train` by `split_by_components`, with all references.
     Examples with an empty side, which some sets have, are left out and counted.
 
@@ -68,17 +71,22 @@ def load_tfds(
         "languages": (first, second),
     }
     description = {**oriented(about, options["reverse"]), "skipped": skipped}
-    return _split(parts, description, {"data": name, **options})
+    has_references = REFERENCES in builder.info.features
+    return _split(parts, has_references, description, {"data": name, **options})
 
 
 def _split(
-    parts: dict[str, list[SentencePair]], description: dict[str, Any], spec: dict[str, Any]
+    parts: dict[str, list[SentencePair]],
+    has_references: bool,
+    description: dict[str, Any],
+    spec: dict[str, Any],
 ) -> TranslationData:
     """The parts in the direction that is asked for, and those that lack taken from train."""
     if spec["reverse"]:
         parts = {split: swapped(pairs) for split, pairs in parts.items()}
+    referenced = grouped if has_references else one_by_one
     held_out: dict[str, list[Referenced]] = {
-        split: one_by_one(parts[split]) for split in HELD_OUT if split in parts
+        split: referenced(parts[split]) for split in HELD_OUT if split in parts
     }
     lacking = [split for split in HELD_OUT if split not in parts]
     train = parts["train"]
@@ -95,6 +103,7 @@ def _split(
 
 
 def _builder(name: str) -> Any:
+    importlib.import_module("attention_zoo.training.tab_pairs.builder")  # makes its name known
     try:
         return tfds.builder(name)
     except (tfds.core.DatasetNotFoundError, ValueError) as error:
@@ -163,17 +172,23 @@ def _not_prepared(name: str, reason: str) -> DataSetError:
 
 
 def _pairs(
-    examples: Iterable[dict[str, bytes]], first: str, second: str
+    examples: Iterable[dict[str, Any]], first: str, second: str
 ) -> tuple[list[SentencePair], Counter[str]]:
     pairs: list[SentencePair] = []
     skipped: Counter[str] = Counter()
     for example in examples:
-        sides = [example[key].decode("utf-8", "replace").strip() for key in (first, second)]
-        if all(sides):
-            pairs.append(SentencePair(*sides))
-        else:
-            skipped["empty side"] += 1
+        source = _text(example[first])
+        for reference in example.get(REFERENCES, [example[second]]):
+            target = _text(reference)
+            if source and target:
+                pairs.append(SentencePair(source, target))
+            else:
+                skipped["empty side"] += 1
     return pairs, skipped
+
+
+def _text(content: bytes) -> str:
+    return content.decode("utf-8", "replace").strip()
 
 
 def _hash(pairs: Iterable[SentencePair]) -> str:

@@ -95,7 +95,8 @@ def load_translation_data(
     name = str(spec)
     if name.startswith("tatoeba/"):
         return _load_tatoeba(name, manual_dir, options)
-    if not Path(spec).exists() and not name.endswith(PAIR_SUFFIXES):
+    is_file = Path(spec).exists() and not Path(spec).is_dir()  # a name may be a folder here too
+    if not is_file and not name.endswith(PAIR_SUFFIXES):
         from attention_zoo.training.tfds_pairs import load_tfds  # here: it imports TensorFlow
 
         return load_tfds(name, options, manual_dir)

@@ -14,6 +14,7 @@ from attention_zoo.training.component_split import shared_sides
 from attention_zoo.training.data_set_error import DataSetError
 from attention_zoo.training.referenced import Referenced
 from attention_zoo.training.sentence_pairs import SentencePair
+from attention_zoo.training.tab_pairs import TabPairs
 from attention_zoo.training.translation_data import load_spec
 
 SIZES = {"n_validation": 20, "n_test": 30}
@@ -136,6 +137,26 @@ def test_a_spec_loads_it_again():
     assert again.description == data.description
 
 
+def test_our_own_builder_keeps_its_references(tmp_path, monkeypatch, pairs_file, pairs):
+    folder = tmp_path / "by_hand"
+    folder.mkdir()
+    lines = "".join(f"{p.target}\t{p.source}\n" for p in pairs)
+    (folder / "fra-eng.tsv").write_text(lines, encoding="utf-8")
+    for config in TabPairs.BUILDER_CONFIGS:
+        monkeypatch.setattr(config, "n_validation", 20)
+        monkeypatch.setattr(config, "n_test", 30)
+    data = load_translation_data("tab_pairs/fr_en", manual_dir=folder)
+    same = load_translation_data(pairs_file, **SIZES)
+    assert (data.train, data.validation, data.test) == (same.train, same.validation, same.test)
+    assert data.description["licence"].startswith("CC-BY 2.0")
+
+
+def test_a_folder_of_the_same_name_is_not_taken_for_a_file(tmp_path, monkeypatch, pairs):
+    (tmp_path / "az_fake" / "fr_to_en").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    assert load_translation_data("az_fake/fr_to_en").train == pairs[:100]
+
+
 def test_a_set_without_training_pairs_is_an_error():
     with pytest.raises(DataSetError, match=r"no_train: expected a split train.* got .*test"):
         load_translation_data("az_fake/no_train")
@@ -148,7 +169,7 @@ def test_a_set_of_something_else_is_an_error():
         load_translation_data("ted_multi_translate")
 
 
-@pytest.mark.parametrize("name", ["no_such_set", "az_fake/xx_to_en", "my/pairs", "./x/y"])
+@pytest.mark.parametrize("name", ["no_such_set", "az_fake/xx_to_en", "my/pairs", "./x/y", ""])
 def test_an_unknown_name_is_an_error_that_says_what_may_stand_there(name):
     with pytest.raises(DataSetError, match=r"expected a file .*tatoeba/fra-eng.*ted_hrlr") as told:
         load_translation_data(name)
