@@ -107,7 +107,7 @@ def _builder(name: str) -> Any:
     try:
         return tfds.builder(name)
     except (tfds.core.DatasetNotFoundError, ValueError) as error:
-        said = str(error).split("\n")[0]
+        said = str(error).split("\n")[0].rstrip(".")
         raise DataSetError(
             f"{name!r}: expected a file of sentence pairs, tatoeba/fra-eng, or a data set of "
             f"tensorflow-datasets such as ted_hrlr_translate/pt_to_en, got none of them "
