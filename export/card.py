@@ -37,10 +37,11 @@ def write_card(folder: str | Path, manifest: Manifest) -> Path:
 def card(manifest: Manifest) -> str:
     """The text of the card: what it is, how it is used, what was measured, where it comes from."""
     title = manifest.preset or manifest.model
+    size = "" if manifest.parameters is None else f" of {manifest.parameters:,} parameters"
     sections = [
         f"# {title}",
-        f"A `{manifest.model}` encoder-decoder, exported by attention-zoo. Everything below is "
-        f"taken from `{MANIFEST_FILE}`.",
+        f"A `{manifest.model}` encoder-decoder{size}, exported by attention-zoo. Everything below "
+        f"is taken from `{MANIFEST_FILE}`.",
         _files(manifest),
         _usage(manifest, title),
         _signatures(manifest),

@@ -113,7 +113,11 @@ def export_model(
         report.raise_if_failed()
         manifest = _manifest(model, entries, writer.settings, report, record or {})
         manifest = dataclasses.replace(
-            manifest, preset=preset_name, command=command, storage=storage
+            manifest,
+            preset=preset_name,
+            command=command,
+            storage=storage,
+            parameters=int(model.count_params()),
         )
         write_manifest(folder, manifest)
         write_card(folder, manifest)

@@ -11,6 +11,7 @@ import pytest
 
 from attention_zoo import list_models, list_presets, preset_folder
 from attention_zoo.cli import Session, cli
+from attention_zoo.commands.preset_tables import preset_tables
 from attention_zoo.manifest import read_manifest
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -135,11 +136,12 @@ def test_the_table_of_folders_is_complete():
     assert dict(rows) == {**expected, "tests": ""}
 
 
-@pytest.mark.parametrize("preset", list_presets())
-def test_the_presets_table_says_what_the_manifests_say(preset):
-    manifest = read_manifest(preset_folder(preset))
-    cells = [f"{sum(entry.bytes for entry in manifest.files.values()):,}"]
-    by_length = manifest.metrics["by_length"]
-    assert list(by_length) == ["5", "10", "20", "40", "80"]
-    cells += [f"{entry['token']:.4f}" for entry in by_length.values()]
-    assert f"| `{preset}` | {' | '.join(cells)} |" in README
+def test_the_table_of_presets_is_what_the_manifests_give():
+    manifests = {name: read_manifest(preset_folder(name)) for name in list_presets()}
+    shown = re.findall(r"^<!-- written by: (.*?) -->\n(.*?)^<!-- end -->", README, re.M | re.S)
+    assert [command for command, _ in shown] == ["attention-zoo list --presets --markdown"]
+    assert attention_zoo_options(shlex.split(shown[0][0]))["as_markdown"]
+    assert shown[0][1] == preset_tables(manifests)
+    # by one row each that has the number of parameters
+    rows = dict(re.findall(r"^\| `([\w.]+)` \| ([\d,]+) \|", shown[0][1], re.M))
+    assert list(rows) == list_presets()

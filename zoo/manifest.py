@@ -54,7 +54,8 @@ class FileEntry:
 class Manifest:
     """Everything `manifest.json` says. `files` maps a path inside the folder to its `FileEntry`.
 
-    `storage` says how the weights are stored; in a SavedModel they are float32 always.
+    `storage` says how the weights are stored; in a SavedModel they are float32 always. `parameters`
+    is how many numbers training finds; a tied matrix counts once.
     """
 
     model: str
@@ -71,6 +72,7 @@ class Manifest:
     created: str | None = None
     training: dict[str, Any] = dataclasses.field(default_factory=dict)
     storage: str = STORAGES[0]
+    parameters: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The content of `manifest.json`; the version of the format comes first."""
@@ -116,6 +118,10 @@ class Manifest:
         """The size of all files that are named here."""
         return sum(entry.bytes for entry in self.files.values())
 
+    def bytes_of(self, format: str) -> int:
+        """The size of the files of one of `FILE_FORMATS`."""
+        return sum(entry.bytes for entry in self.files.values() if entry.format == format)
+
 
 _REQUIRED = {"model", "config", "files"}
 _TYPES = {
@@ -125,7 +131,13 @@ _TYPES = {
         ("config", "files", "decoding", "parity", "data", "metrics", "versions", "training"), dict
     ),
 }
-_TYPES_OR_NONE = {"preset": str, "seed": int, "command": str, "created": str}
+_TYPES_OR_NONE = {
+    "preset": str,
+    "seed": int,
+    "command": str,
+    "created": str,
+    "parameters": int,
+}
 _FIX = "Export the model again to write a new one."
 
 

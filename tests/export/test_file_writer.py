@@ -30,6 +30,15 @@ def test_the_tokenizer_is_recorded_and_loaded(translation_folder, tokenizers):
     assert f"| `{JOINT_FILE}` | tokenizer |" in text
 
 
+def test_parameters_are_counted(translation_folder, translation_model):
+    counted = sum(weight.numpy().size for weight in translation_model.trainable_weights)
+    assert read_manifest(translation_folder).parameters == counted
+    assert (
+        f"encoder-decoder of {counted:,} parameters"
+        in (translation_folder / "README.md").read_text()
+    )
+
+
 def test_a_preset_gives_its_tokenizers(translation_folder, monkeypatch):
     monkeypatch.setattr(presets, "_root", lambda: translation_folder.parent)
     assert load_tokenizers("bahdanau_gru.fr_en").source.vocab_size == 400

@@ -13,7 +13,13 @@ import click
 @click.option("--models", "kind", flag_value="models", help="Models only.")
 @click.option("--presets", "kind", flag_value="presets", help="Presets only.")
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of tables.")
-def command(pattern: str, kind: str | None, as_json: bool) -> None:
+@click.option(
+    "--markdown",
+    "as_markdown",
+    is_flag=True,
+    help="The presets with parameters, metrics and bytes by format, in Markdown.",
+)
+def command(pattern: str, kind: str | None, as_json: bool, as_markdown: bool) -> None:
     """List the models that can be trained and the presets that are trained already.
 
     PATTERN chooses names as a shell does: quote it.
@@ -22,6 +28,7 @@ def command(pattern: str, kind: str | None, as_json: bool) -> None:
     Examples:
       attention-zoo list
       attention-zoo list '*luong*' --models
+      attention-zoo list --presets --markdown
     """
     from attention_zoo import list_models, list_presets
 
@@ -35,7 +42,20 @@ def command(pattern: str, kind: str | None, as_json: bool) -> None:
             f"no model and no preset is called {pattern!r}. `attention-zoo list` shows all of "
             f"them; '*{pattern.strip('*')}*' finds names with something before or after."
         )
+    if as_markdown:
+        click.echo(_in_markdown(models if kind == "models" else [], presets), nl=False)
+        return
     _show(models, presets)
+
+
+def _in_markdown(models: list[str], presets: list[str]) -> str:
+    from attention_zoo import preset_folder
+    from attention_zoo.commands.preset_tables import preset_tables
+    from attention_zoo.manifest import read_manifest
+
+    if models:
+        raise click.UsageError("--markdown shows presets; give --presets in place of --models.")
+    return preset_tables({name: read_manifest(preset_folder(name)) for name in presets})
 
 
 def _show(models: list[str], presets: list[str]) -> None:
