@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from attention_zoo.training.encoded_texts import EncodedTexts
 from attention_zoo.training.sentence_pairs import SentencePair
-from attention_zoo.vocabulary import PAD
+from attention_zoo.training.subword_dropout import SubwordDropout
 
 if TYPE_CHECKING:
     import tensorflow as tf
 
-    from attention_zoo.tokenizer import Tokenizer, TokenizerPair
+    from attention_zoo.tokenizer import TokenizerPair
 
 Batch = dict[str, np.ndarray]
+Sides = dict[str, EncodedTexts]
+Epoch = tuple[Sides, list[tuple[int, np.ndarray]]]
+"""The pairs as an epoch splits them; width and numbers of the pairs of each of its batches."""
+
+SIDES = ("source", "target")
 
 BUCKETS = (8, 12, 16, 20, 26, 34, 48, 64)
 """Widths of the batches in ids, eos included: few, since XLA compiles a step for each."""
@@ -31,6 +39,10 @@ class SentenceBatches:
     fewer than `batch_size` pairs. Batch i is a function of (pairs, seed, i) alone, so a run that
     stops can take up the same sequence where it was.
 
+    With `subword_dropout` each epoch also splits all sentences anew, by BPE-dropout; one that
+    would be too long in its new split keeps the usual one. The next epoch is drawn while this one
+    is used.
+
     Args:
         pairs: sentences; at least `batch_size` of them must be short enough.
         tokenizers: of the source and the target.
@@ -39,9 +51,12 @@ class SentenceBatches:
         seed: of the order.
         max_length: longest side in ids, eos included; longer pairs are left out and counted in
             `dropped`. The widest bucket if None.
+        subword_dropout: chance that a merge is passed over when an epoch splits words, see
+            `SubwordDropout`; `ordered` never does.
 
     Raises:
-        ValueError: buckets that do not ascend or are narrower than `max_length`, or too few pairs.
+        ValueError: buckets that do not ascend or are narrower than `max_length`, a share outside
+            [0, 1), or too few pairs.
     """
 
     def __init__(
@@ -53,16 +68,20 @@ class SentenceBatches:
         buckets: Sequence[int] = BUCKETS,
         seed: int = 0,
         max_length: int | None = None,
+        subword_dropout: float = 0.0,
     ) -> None:
-        _check(batch_size, buckets, seed, max_length)
+        _check(batch_size, buckets, seed, max_length, subword_dropout)
         longest = buckets[-1] if max_length is None else max_length
         self.batch_size = batch_size
         self.seed = seed
         self.buckets = tuple(buckets)
-        source = _Rows([pair.source for pair in pairs], tokenizers.source)
-        target = _Rows([pair.target for pair in pairs], tokenizers.target)
-        lengths = np.maximum(source.lengths, target.lengths)
-        kept = np.flatnonzero(lengths <= longest)
+        self.subword_dropout = subword_dropout
+        texts = {side: [getattr(pair, side) for pair in pairs] for side in SIDES}
+        encoded = {
+            side: EncodedTexts.of_rows(getattr(tokenizers, side).encode_batch(texts[side]))
+            for side in SIDES
+        }
+        kept = np.flatnonzero(_longer_side(encoded) <= longest)
         self.dropped = len(pairs) - len(kept)
         if len(kept) < batch_size:
             raise ValueError(
@@ -70,28 +89,35 @@ class SentenceBatches:
                 f"{longest} ids a side, got {len(kept)} of {len(pairs)}. "
                 "Fix: a smaller batch_size or a larger max_length."
             )
-        self._sides = {"source": source, "target": target}
-        self._kept = kept
-        self._bucket = np.searchsorted(self.buckets, lengths[kept])
-        self._plan: tuple[int, list[tuple[int, np.ndarray]]] | None = None
+        self._longest = longest
+        self._encoded = {side: rows.selected(kept) for side, rows in encoded.items()}
+        self._splits: dict[str, SubwordDropout] = {}
+        if subword_dropout:
+            self._splits = {
+                side: SubwordDropout(
+                    getattr(tokenizers, side), [texts[side][number] for number in kept]
+                )
+                for side in SIDES
+            }
+        self._epochs: dict[int, Future[Epoch]] = {}
+        self._lock = threading.Lock()
+        self._maker = ThreadPoolExecutor(1, "SentenceBatches")
 
     def __len__(self) -> int:
         """Pairs that are short enough."""
-        return len(self._kept)
+        return len(self._encoded["source"])
 
     @property
     def batches_per_epoch(self) -> int:
         """Full batches an epoch, the same in every epoch."""
-        return len(self._kept) // self.batch_size
+        return len(self) // self.batch_size
 
     def batch(self, number: int) -> Batch:
         """Batch `number` of the endless sequence: {"source", "target"}, int32 (batch_size, T)."""
         epoch, place = divmod(number, self.batches_per_epoch)
-        plan = self._plan
-        if plan is None or plan[0] != epoch:
-            self._plan = plan = (epoch, self._plan_epoch(epoch))
-        width, rows = plan[1][place]
-        return self._padded(rows, width)
+        encoded, plan = self._epoch(epoch)
+        width, rows = plan[place]
+        return _padded(encoded, rows, width)
 
     def dataset(self, start: int, stop: int) -> tf.data.Dataset:
         """Batches `start` to `stop` - 1 as a tf.data.Dataset, made ahead of their use."""
@@ -106,30 +132,46 @@ class SentenceBatches:
         return self._as_dataset(self._ordered_batches, None, -(-len(self) // self.batch_size))
 
     def _ordered_batches(self) -> Iterator[Batch]:
-        order = np.argsort(self._bucket, kind="stable")
+        bucket = self._bucket(self._encoded)
+        order = np.argsort(bucket, kind="stable")
         for first in range(0, len(order), self.batch_size):
-            places = order[first : first + self.batch_size]
-            width = self.buckets[self._bucket[places].max()]
-            yield self._padded(self._kept[places], width)
+            rows = order[first : first + self.batch_size]
+            yield _padded(self._encoded, rows, self.buckets[bucket[rows].max()])
 
-    def _plan_epoch(self, epoch: int) -> list[tuple[int, np.ndarray]]:
+    def _bucket(self, encoded: Sides) -> np.ndarray:
+        return np.searchsorted(self.buckets, _longer_side(encoded))
+
+    def _epoch(self, number: int) -> Epoch:
+        """The epoch, made once; the next one is begun in a thread of its own."""
+        with self._lock:
+            self._epochs = {
+                epoch: self._epochs.get(epoch) or self._maker.submit(self._make_epoch, epoch)
+                for epoch in (number, number + 1)
+            }
+            made = self._epochs[number]
+        return made.result()
+
+    def _make_epoch(self, epoch: int) -> Epoch:
+        encoded = dict(self._encoded)
+        for place, (side, splits) in enumerate(self._splits.items()):
+            drawn = splits.sample(
+                self.subword_dropout, np.random.default_rng([self.seed, epoch, 1 + place])
+            )
+            encoded[side] = drawn.no_longer_than(self._longest, encoded[side])
+        return encoded, self._plan(epoch, self._bucket(encoded))
+
+    def _plan(self, epoch: int, bucket: np.ndarray) -> list[tuple[int, np.ndarray]]:
         """(width, numbers of the pairs) of each batch of an epoch, in order."""
         generator = np.random.default_rng([self.seed, epoch])
-        order = generator.permutation(len(self._kept))
+        order = generator.permutation(len(bucket))
         batches = []
         left = np.empty(0, np.int64)
-        for bucket, width in enumerate(self.buckets):
-            waiting = np.concatenate([left, order[self._bucket[order] == bucket]])
+        for place, width in enumerate(self.buckets):
+            waiting = np.concatenate([left, order[bucket[order] == place]])
             full = len(waiting) - len(waiting) % self.batch_size
-            batches += [
-                (width, self._kept[places])
-                for places in waiting[:full].reshape(-1, self.batch_size)
-            ]
+            batches += [(width, rows) for rows in waiting[:full].reshape(-1, self.batch_size)]
             left = waiting[full:]
         return [batches[place] for place in generator.permutation(len(batches))]
-
-    def _padded(self, rows: np.ndarray, width: int) -> Batch:
-        return {name: side.padded(rows, width) for name, side in self._sides.items()}
 
     def _as_dataset(
         self, batches: Callable[[], Iterator[Batch]], batch_size: int | None, count: int
@@ -145,24 +187,21 @@ class SentenceBatches:
         return dataset.apply(tf.data.experimental.assert_cardinality(count)).prefetch(8)
 
 
-class _Rows:
-    """Encoded sentences of different lengths, end to end in one array."""
-
-    def __init__(self, texts: list[str], tokenizer: Tokenizer) -> None:
-        encoded = tokenizer.encode_batch(texts)
-        self.lengths = np.array([len(row) for row in encoded], np.int64)
-        self._starts = np.cumsum(self.lengths) - self.lengths
-        self._ids = np.fromiter((i for row in encoded for i in row), np.int32)
-
-    def padded(self, rows: np.ndarray, width: int) -> np.ndarray:
-        """The sentences with these numbers, int32 (rows, width), padded with 0."""
-        position = np.arange(width)[None, :]
-        inside = position < self.lengths[rows, None]
-        places = np.where(inside, self._starts[rows, None] + position, 0)
-        return np.where(inside, self._ids[places], np.int32(PAD))
+def _longer_side(encoded: Sides) -> np.ndarray:
+    return np.maximum(encoded["source"].lengths, encoded["target"].lengths)
 
 
-def _check(batch_size: int, buckets: Sequence[int], seed: int, max_length: int | None) -> None:
+def _padded(encoded: Sides, rows: np.ndarray, width: int) -> Batch:
+    return {side: texts.padded(rows, width) for side, texts in encoded.items()}
+
+
+def _check(
+    batch_size: int,
+    buckets: Sequence[int],
+    seed: int,
+    max_length: int | None,
+    subword_dropout: float,
+) -> None:
     if batch_size < 1 or seed < 0:
         raise ValueError(
             "SentenceBatches: batch_size must be 1 or more and seed not negative, "
@@ -177,4 +216,8 @@ def _check(batch_size: int, buckets: Sequence[int], seed: int, max_length: int |
         raise ValueError(
             f"SentenceBatches: max_length must be 1 to the widest bucket, {buckets[-1]}, got "
             f"{max_length}. Fix: a wider last bucket."
+        )
+    if not 0 <= subword_dropout < 1:
+        raise ValueError(
+            f"SentenceBatches: subword_dropout must be a number in [0, 1), got {subword_dropout}."
         )

@@ -97,7 +97,12 @@ def train_translation(
         "vocab_target": tokenizers.target.vocab_size,
     }
     batches = SentenceBatches(
-        data.train, tokenizers, recipe.batch_size, buckets=recipe.buckets, seed=seed
+        data.train,
+        tokenizers,
+        recipe.batch_size,
+        buckets=recipe.buckets,
+        seed=seed,
+        subword_dropout=recipe.subword_dropout,
     )
     validation = SentenceBatches(
         [SentencePair(entry.source, entry.references[0]) for entry in data.validation],

@@ -159,6 +159,104 @@ def test_a_batch_is_made_in_a_millisecond_or_so(pairs, tokenizers):
     assert np.median(took) < 0.01
 
 
+@pytest.fixture(scope="module")
+def dropped_out(pairs, tokenizers):
+    return SentenceBatches(pairs, tokenizers, 7, seed=3, subword_dropout=0.3)
+
+
+def texts(tokenizers, batch):
+    """The pairs of a batch as text."""
+    return [
+        (tokenizers.source.decode(source), tokenizers.target.decode(target))
+        for source, target in rows(batch)
+    ]
+
+
+def test_subword_dropout_splits_the_same_sentences_anew_each_epoch(
+    pairs, tokenizers, dropped_out, encoded
+):
+    n = dropped_out.batches_per_epoch
+    assert n == len(encoded) // 7
+    sentences = [
+        (tokenizers.source.decode(source), tokenizers.target.decode(target))
+        for source, target in encoded
+    ]
+    epochs = []
+    for epoch in range(2):
+        given = [dropped_out.batch(i) for i in range(epoch * n, (epoch + 1) * n)]
+        remaining = list(sentences)
+        for pair in (pair for batch in given for pair in texts(tokenizers, batch)):
+            remaining.remove(pair)
+        assert len(remaining) == len(sentences) - 7 * n
+        epochs.append({r for batch in given for r in rows(batch)})
+    usual = set(encoded)
+    for epoch in epochs:
+        assert len(epoch & usual) < 0.3 * len(usual)
+    assert len(epochs[0] & epochs[1]) < 0.3 * len(usual)
+    assert sum(len(s) + len(t) for s, t in epochs[0]) > 1.1 * sum(len(s) + len(t) for s, t in usual)
+
+
+def test_with_subword_dropout_a_batch_depends_on_seed_and_number_alone(
+    pairs, tokenizers, dropped_out
+):
+    """In any order, from threads of other objects at work at the same time, in another process."""
+    n = dropped_out.batches_per_epoch
+    numbers = [2 * n + 1, 0, n - 1, n, 5]
+    others = [
+        SentenceBatches(pairs * 9, tokenizers, 7, seed=seed, subword_dropout=0.5) for seed in (1, 2)
+    ]
+    again = SentenceBatches(pairs, tokenizers, 7, seed=3, subword_dropout=0.3)
+    given = {}
+    for number in numbers:
+        for other in others:
+            other.batch(number * 7)
+        given[number] = again.batch(number)
+    for number in numbers:
+        for side in ("source", "target"):
+            np.testing.assert_array_equal(given[number][side], dropped_out.batch(number)[side])
+    other = SentenceBatches(pairs, tokenizers, 7, seed=4, subword_dropout=0.3)
+    assert sorted(rows(other.batch(0))) != sorted(rows(dropped_out.batch(0)))
+
+
+def test_the_same_ids_are_drawn_in_another_process(pairs, tokenizers, pairs_file, run_python):
+    code = """
+import sys
+from attention_zoo.tokenizer import Tokenizer, TokenizerPair
+from attention_zoo.training.sentence_batches import SentenceBatches
+from attention_zoo.training.sentence_pairs import read_tsv
+tokenizer = Tokenizer.from_file(sys.argv[2])
+both = TokenizerPair(tokenizer, tokenizer)
+batches = SentenceBatches(read_tsv(sys.argv[1]).pairs, both, 7, seed=3, subword_dropout=0.3)
+print(batches.batch(int(sys.argv[3]))["source"].tolist())
+"""
+    batches = SentenceBatches(pairs, tokenizers, 7, seed=3, subword_dropout=0.3)
+    number = batches.batches_per_epoch + 2
+    ran = run_python(code, str(pairs_file), str(tokenizers.source.path), str(number))
+    assert ran.stdout.strip() == str(batches.batch(number)["source"].tolist()), ran.stderr
+
+
+def test_a_sentence_too_long_in_its_new_split_keeps_the_usual_one(tokenizers):
+    pair = SentencePair("Je suis prêt.", "I am ready to go there now.")
+    source, target = (
+        tuple(tokenizers.source.encode(pair.source)),
+        tuple(tokenizers.target.encode(pair.target)),
+    )
+    longest = max(len(source), len(target))
+    assert len(target) == longest
+    batches = SentenceBatches(
+        [pair] * 50, tokenizers, 50, buckets=(longest,), seed=1, subword_dropout=0.6
+    )
+    given = rows(batches.batch(0))
+    assert len(given) == 50
+    assert {t for _, t in given} == {target}  # no split of it is as short
+    assert len({s for s, _ in given}) > 1  # the other side is short enough to be drawn
+
+
+def test_ordered_never_drops_subwords(dropped_out, encoded):
+    given = [r for batch in dropped_out.ordered().as_numpy_iterator() for r in rows(batch)]
+    assert sorted(given) == encoded
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [
@@ -168,6 +266,8 @@ def test_a_batch_is_made_in_a_millisecond_or_so(pairs, tokenizers):
         ({"max_length": 65}, "max_length must be 1 to the widest bucket, 64, got 65"),
         ({"max_length": 0}, "max_length must be 1 to"),
         ({"seed": -1}, "seed not negative"),
+        ({"subword_dropout": 1.0}, r"subword_dropout must be a number in \[0, 1\), got 1.0"),
+        ({"subword_dropout": -0.1}, r"subword_dropout must be a number in \[0, 1\), got -0.1"),
         ({"batch_size": 0}, "batch_size must be 1 or more"),
         ({"batch_size": 500}, "at least batch_size = 500 pairs of at most 64 ids a side, got"),
     ],
