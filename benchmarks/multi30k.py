@@ -286,8 +286,9 @@ def report(rows: Sequence[Mapping[str, str]]) -> str:
         "BLEU on the lower-cased tokenised text, single models, test sets in full. Beside it in "
         "brackets the published figure of a single recurrent model with attention (LIUM-CVC, "
         "WMT17, text alone, beam 12). Validation (val) is the best of the beam searches below, and "
-        "so a little kind to the model. Epochs: that of the weights kept, and all trained. Minutes of training "
-        "and peak memory are of the machine that ran it; the peak is that of the last sitting.\n\n"
+        "so a little kind to the model. Epochs: that of the weights kept, and all trained. Minutes "
+        "of training and peak memory are of the machine that ran it; the peak is that of the last "
+        "sitting.\n\n"
         + markdown_table([*shown, *TESTS], cells)
         + "\n"
         + "".join(f"BLEU: `{signature}`\n" for signature in signatures)
