@@ -8,6 +8,7 @@ import keras
 import tensorflow as tf
 from keras import ops
 
+from attention_zoo.layers.run_time_checks import check_ids
 from attention_zoo.layers.shapes import check_axes
 from attention_zoo.vocabulary import PAD
 
@@ -57,44 +58,53 @@ def token_cross_entropy(target: Any, logits: Any, label_smoothing: float = 0.0) 
     """Negative log-likelihood of each target token, float32 (batch, T_dec), padding included.
 
     nll_t = logsumexp(z_t) - z_t[y_t]; with label smoothing e over a vocabulary of V,
-    (1 - e) nll_t + e/V sum_v (logsumexp(z_t) - z_t[v]) = nll_t + e (z_t[y_t] - mean_v z_t[v]).
+    (1 - e) nll_t + e/V sum_v (logsumexp(z_t) - z_t[v])
+    = logsumexp(z_t) - (1 - e) z_t[y_t] - e mean_v z_t[v].
     Computed in float32 whatever the dtype of the logits: in float16 the sum of exponentials
-    overflows from scores of about 11 on.
+    overflows from scores of about 11 on. A target outside the vocabulary is an error when it runs.
     """
-    target = ops.cast(target, "int32")
     logits = ops.cast(logits, "float32")  # (batch, T_dec, vocab_target)
-    if label_smoothing == 0.0:
-        return ops.sparse_categorical_crossentropy(target, logits, from_logits=True)
-    return _smoothed_cross_entropy(target, logits, label_smoothing)
-
-
-def _smoothed_cross_entropy(target: Any, logits: Any, label_smoothing: float) -> Any:
-    """As above with e > 0, and its gradient in two passes over the logits.
-
-    d loss_t / d z_t[v] = softmax(z_t)[v] - (1 - e) [v = y_t] - e/V. The logits are the largest
-    tensor of a training step: what autodiff makes of the formula takes three times as long.
-    """
     vocab = logits.shape[-1]
+    target = check_ids("token_cross_entropy", "target", ops.cast(target, "int32"), vocab, "logits")
+    is_large = vocab >= _LARGE
+    forward, backward = (_fused_loss, _fused_slope) if is_large else (_loss, _slope)
 
     @tf.custom_gradient
-    def loss_of(logits: Any) -> tuple[Any, Any]:
-        flat = tf.reshape(logits, (-1, vocab))  # (batch x T_dec, vocab_target)
-        ids = tf.reshape(target, (-1,))
-        # the operation also gives softmax(z) - onehot(y)
-        nll, slope = tf.raw_ops.SparseSoftmaxCrossEntropyWithLogits(features=flat, labels=ids)
-        right = tf.gather(flat, ids, batch_dims=1)  # z[y]
-        loss = nll + label_smoothing * (right - tf.reduce_mean(flat, axis=-1))
+    def cross_entropy(logits: Any) -> tuple[Any, Any]:
+        flat, ids = tf.reshape(logits, (-1, vocab)), tf.reshape(target, (-1,))
+        loss, total = forward(flat, ids, label_smoothing)
 
         def gradient(upstream: Any) -> Any:
-            upstream = tf.reshape(upstream, (-1, 1))
-            rows = tf.stack([tf.range(tf.size(ids)), ids], axis=1)
-            flat = (slope - label_smoothing / vocab) * upstream
-            flat = tf.tensor_scatter_nd_add(flat, rows, label_smoothing * upstream[:, 0])
-            return tf.reshape(flat, tf.shape(logits))
+            slope = backward(flat, ids, total, tf.reshape(upstream, (-1,)), label_smoothing)
+            return tf.reshape(slope, tf.shape(logits))
 
         return tf.reshape(loss, tf.shape(target)), gradient
 
-    return loss_of(logits)
+    return cross_entropy(logits)
+
+
+def _loss(logits: Any, ids: Any, e: float) -> tuple[Any, Any]:
+    """(n, V), (n,) -> the cross entropy and logsumexp of each row, (n,)."""
+    largest = tf.stop_gradient(tf.reduce_max(logits, axis=-1, keepdims=True))
+    total = tf.math.log(tf.reduce_sum(tf.exp(logits - largest), axis=-1)) + largest[:, 0]
+    right = tf.gather(logits, ids, batch_dims=1)  # z[y]
+    return total - (1.0 - e) * right - e * tf.reduce_mean(logits, axis=-1), total
+
+
+def _slope(logits: Any, ids: Any, total: Any, upstream: Any, e: float) -> Any:
+    """d loss / d z = softmax(z) - (1 - e) onehot(y) - e/V, times the gradient of each row."""
+    vocab = logits.shape[-1]
+    is_right = tf.equal(tf.range(vocab)[None, :], ids[:, None])
+    slope = tf.exp(logits - total[:, None]) - e / vocab
+    return tf.where(is_right, slope - (1.0 - e), slope) * upstream[:, None]
+
+
+# The logits are the largest tensor of a training step. TensorFlow's own operation takes 93 ms for
+# both directions over 1536 x 6000, XLA's one pass each 25 ms; it compiles once for each shape,
+# which a small vocabulary does not win back.
+_LARGE = 1024
+_fused_loss = tf.function(_loss, jit_compile=True)
+_fused_slope = tf.function(_slope, jit_compile=True)
 
 
 @keras.saving.register_keras_serializable(package="attention_zoo")

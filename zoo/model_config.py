@@ -146,7 +146,7 @@ class ModelConfig:
             name = "layer_norm" if self.layer_norm else "dropout_memory"
             self._refuse(
                 name,
-                "left out where the attention is \"none\": nothing reads the encoder states",
+                'left out where the attention is "none": nothing reads the encoder states',
                 f"leave {name} out",
             )
         self._check_tied_baseline()
