@@ -58,7 +58,7 @@ class FileWriter:
                 path, tflite.FORMAT, signatures, {"operators": operators}
             )
         if onnx_writer.FORMAT in self.formats:
-            entries |= self._write_onnx(model, folder, preset_name)
+            entries[onnx_writer.FILE] = self._write_onnx(model, folder, preset_name)
         return entries
 
     def _write_saved_model(self, model: Any, folder: Path) -> dict[str, FileEntry]:
@@ -71,9 +71,7 @@ class FileWriter:
                 entries[name] = describe_file(path, saved_model.FORMAT, signatures if graph else {})
         return entries
 
-    def _write_onnx(
-        self, model: Any, folder: Path, preset_name: str | None
-    ) -> dict[str, FileEntry]:
+    def _write_onnx(self, model: Any, folder: Path, preset_name: str | None) -> FileEntry:
         metadata = {
             "model": model.name,
             "preset": preset_name or "",
@@ -81,13 +79,13 @@ class FileWriter:
             "config": json.dumps(model.config.to_dict()),
             "attention-zoo": version("attention-zoo"),
         }
-        written = onnx_writer.write_onnx(model, folder, self.settings, metadata, self.storage)
-        return {
-            name: describe_file(
-                folder / name, onnx_writer.FORMAT, signatures, {"opset": onnx_writer.OPSET}
-            )
-            for name, signatures in written.items()
-        }
+        signatures = onnx_writer.write_onnx(model, folder, self.settings, metadata, self.storage)
+        return describe_file(
+            folder / onnx_writer.FILE,
+            onnx_writer.FORMAT,
+            signatures,
+            {"opset": onnx_writer.OPSET},
+        )
 
 
 def write_tokenizers(tokenizers: TokenizerPair, folder: Path) -> dict[str, FileEntry]:

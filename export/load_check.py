@@ -28,7 +28,7 @@ def check_loads(kind: str, path: Path, timeout: float = 300.0) -> None:
 
     Args:
         kind: a class of `runtime.py`: "OnnxModel" or "LiteRTModel".
-        path: the file (for ONNX the greedy one; the beam file beside it runs too).
+        path: the file.
         timeout: seconds the child may take.
 
     Raises:

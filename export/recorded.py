@@ -22,8 +22,7 @@ _FORMAT_OF = {
     WEIGHTS_FILE: "keras",
     **dict.fromkeys(TOKENIZER_FILES, "tokenizer"),
     tflite.FILE: tflite.FORMAT,
-    "model.onnx": onnx_writer.FORMAT,
-    "model.beam.onnx": onnx_writer.FORMAT,
+    onnx_writer.FILE: onnx_writer.FORMAT,
     f"{saved_model.FOLDER}/saved_model.pb": saved_model.FORMAT,
 }
 _RUNNABLE = (saved_model.FORMAT, tflite.FORMAT, onnx_writer.FORMAT)

@@ -34,13 +34,15 @@ from attention_zoo.source_batch import source_batch
 
 Outputs = dict[str, np.ndarray]
 
+# before the names of the outputs of an ONNX file that have a beam axis
+_BEAM = "beam_"
+
 
 class OnnxModel:
-    """Runs `model.onnx` (greedy) and `model.beam.onnx` (beam) with onnxruntime's CPU provider.
+    """Runs `model.onnx` with onnxruntime's CPU provider.
 
     Args:
-        path: the greedy file, or the folder that holds it. The beam file is looked for beside it,
-            the first time it is asked for.
+        path: the file, or the folder that holds it.
         vocab_source: ids must be below it. Read from `manifest.json` beside the file if there is
             one, otherwise from the file's own metadata.
         threads: threads that one operator may use; None lets onnxruntime choose.
@@ -57,41 +59,48 @@ class OnnxModel:
         self._manifest = _manifest(self.path.parent)
         self.vocab_source = _vocabulary(self._manifest, vocab_source)
         self._threads = threads
-        self._greedy = self._session(self.path)
+        self._session = self._open()
         if self.vocab_source is None:
-            config = self._greedy.get_modelmeta().custom_metadata_map.get("config", "{}")
+            config = self._session.get_modelmeta().custom_metadata_map.get("config", "{}")
             self.vocab_source = json.loads(config).get("vocab_source")
-        self._beam: Any = None
+        self._names = [output.name for output in self._session.get_outputs()]
 
     def predict(self, source: Any) -> Outputs:
         """Greedy decoding. Raises ValueError if `source` is not what the model can read."""
-        return self._run(self._greedy, source)
+        return self._run(source, "")
 
     def beam_search(self, source: Any) -> Outputs:
-        """Beam search, best first. Raises as `predict`, and FileLoadError without a beam file."""
-        if self._beam is None:
-            self._beam = self._session(_file(self.path.with_suffix(".beam.onnx"), ""))
-        return self._run(self._beam, source)
+        """Beam search, best first. Raises as `predict`, and FileLoadError if the file has none."""
+        if not any(name.startswith(_BEAM) for name in self._names):
+            raise FileLoadError(
+                f"{self.path}: expected outputs for beam search ({_BEAM}tokens, ...), got "
+                f"{', '.join(self._names)}. Export the model again."
+            )
+        return self._run(source, _BEAM, beam=np.array(True))
 
-    def _run(self, session: Any, source: Any) -> Outputs:
+    def _run(self, source: Any, prefix: str, **switch: np.ndarray) -> Outputs:
         batch = source_batch(source, self.vocab_source, type(self).__name__)
-        names = [output.name for output in session.get_outputs()]
-        return dict(zip(names, session.run(names, {"source": batch}), strict=True))
+        # what stands without the prefix is the answer to whoever knows nothing of beams
+        names = [name for name in self._names if name.startswith(_BEAM) == bool(prefix)]
+        outputs = self._session.run(names, {"source": batch, **switch})
+        return {
+            name.removeprefix(prefix): value for name, value in zip(names, outputs, strict=True)
+        }
 
-    def _session(self, path: Path) -> Any:
+    def _open(self) -> Any:
         import onnxruntime
 
-        _check_bytes(self._manifest, path.parent, path)
+        _check_bytes(self._manifest, self.path.parent, self.path)
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
         if self._threads is not None:
             options.intra_op_num_threads = self._threads
         try:
             return onnxruntime.InferenceSession(
-                str(path), options, providers=["CPUExecutionProvider"]
+                str(self.path), options, providers=["CPUExecutionProvider"]
             )
         except Exception as error:
-            raise _refused(path, "onnxruntime", error) from error
+            raise _refused(self.path, "onnxruntime", error) from error
 
 
 class LiteRTModel:

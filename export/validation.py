@@ -186,7 +186,7 @@ def _answers(
     if "onnx" in formats:
         graph = OnnxModel(folder, vocab_source=size)
         answers["model.onnx", GREEDY] = graph.predict
-        answers["model.beam.onnx", BEAM] = graph.beam_search
+        answers["model.onnx", BEAM] = graph.beam_search
     return answers
 
 

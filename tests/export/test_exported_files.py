@@ -68,8 +68,7 @@ def test_parity_is_measured_for_every_signature(exported, name):
     assert {file: set(signatures) for file, signatures in files.items()} == {
         "saved_model/1": {"greedy", "beam"},
         "model.tflite": {"greedy", "beam", "encode + step"},
-        "model.onnx": {"greedy"},
-        "model.beam.onnx": {"beam"},
+        "model.onnx": {"greedy", "beam"},
     }
     for signatures in files.values():
         for seen in signatures.values():
@@ -93,28 +92,54 @@ def test_tflite_has_four_signatures(exported, name):
     assert set(case.manifest.files["model.tflite"].signatures) == set(model._runners)
 
 
-@pytest.mark.parametrize("file", ["model.onnx", "model.beam.onnx"])
-def test_onnx_says_its_axes_opset_and_origin(exported, name, file):
+def test_onnx_says_its_axes_opset_and_origin(exported, name):
     case = exported(name)
-    session = onnxruntime.InferenceSession(case.folder / file, providers=["CPUExecutionProvider"])
-    beam = [BEAMS] if "beam" in file else []
+    path = case.folder / "model.onnx"
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     assert [(one.name, one.shape, one.type) for one in session.get_inputs()] == [
         ("source", ["batch", "T_enc"], "tensor(int32)")
     ]
     assert {one.name: (one.shape, one.type) for one in session.get_outputs()} == {
-        "tokens": (["batch", *beam, T_DEC], "tensor(int32)"),
-        "lengths": (["batch", *beam], "tensor(int32)"),
-        "scores": (["batch", *beam], "tensor(float)"),
-        "alignments": (["batch", *beam, T_DEC, "T_enc"], "tensor(float)"),
+        "tokens": (["batch", T_DEC], "tensor(int32)"),
+        "lengths": (["batch"], "tensor(int32)"),
+        "scores": (["batch"], "tensor(float)"),
+        "alignments": (["batch", T_DEC, "T_enc"], "tensor(float)"),
+        "beam_tokens": (["batch", "beam", T_DEC], "tensor(int32)"),
+        "beam_lengths": (["batch", "beam"], "tensor(int32)"),
+        "beam_scores": (["batch", "beam"], "tensor(float)"),
+        "beam_alignments": (["batch", "beam", T_DEC, "T_enc"], "tensor(float)"),
     }
-    graph = onnx.load(case.folder / file)
+    graph = onnx.load(path)
     assert [one.version for one in graph.opset_import if one.domain == ""] == [18]
     assert {one.domain for one in graph.opset_import} <= {"", "ai.onnx.ml"}
-    assert case.manifest.files[file].details == {"opset": 18}
+    assert case.manifest.files[path.name].details == {"opset": 18}
     properties = session.get_modelmeta().custom_metadata_map
     assert properties["preset"] == f"{name}.test"
     assert json.loads(properties["config"]) == case.model.config.to_dict()
     assert json.loads(properties["decoding"])["max_length"] == T_DEC
+    described = case.manifest.files[path.name].signatures
+    assert json.loads(properties["signatures"]) == described
+
+
+def test_onnx_answers_greedily_unless_it_is_told_to_search(exported, name, source):
+    case = exported(name)
+    session = onnxruntime.InferenceSession(
+        case.folder / "model.onnx", providers=["CPUExecutionProvider"]
+    )
+    names = [output.name for output in session.get_outputs()]
+
+    def answer(**inputs):
+        return dict(zip(names, session.run(names, {"source": source, **inputs}), strict=True))
+
+    greedy, found = answer(), answer(beam=np.array(True))
+    for output, value in case.model.greedy(source).items():
+        np.testing.assert_allclose(greedy[output], value, rtol=0, atol=1e-4)
+        np.testing.assert_array_equal(greedy[f"beam_{output}"], greedy[output][:, None])
+        np.testing.assert_array_equal(found[output], found[f"beam_{output}"][:, 0])
+        assert found[f"beam_{output}"].shape[1] == BEAMS
+    asked = answer(beam=np.array(False))
+    for output in names:
+        np.testing.assert_array_equal(asked[output], greedy[output])
 
 
 def test_manifest_describes_tensors_in_the_words_of_the_layers(exported, name):

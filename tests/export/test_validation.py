@@ -26,7 +26,6 @@ FILES = [
     "config.json",
     "model.weights.h5",
     "model.onnx",
-    "model.beam.onnx",
     "model.tflite",
     "saved_model/1/saved_model.pb",
     "saved_model/1/variables/variables.data-00000-of-00001",

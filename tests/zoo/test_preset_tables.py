@@ -32,7 +32,7 @@ def translating(bleu=43.26, **changes):
         "files": {
             "model.weights.h5": entry("keras", 4_700_000),
             "model.onnx": entry("onnx", 4_800_000),
-            "model.beam.onnx": entry("onnx", 100_001),
+            "model.int8.onnx": entry("onnx", 100_001),
             "model.tflite": entry("tflite", 4_900_007),
             "tokenizer.model": entry("tokenizer", 300_000),
         },
