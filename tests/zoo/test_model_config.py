@@ -23,14 +23,16 @@ WHOLE = {
     "max_length": 1,
 }
 CHOICES = ("attention", "score", "cell", "tied_embeddings")
-SWITCHES = ("bidirectional", "input_feeding")
+SWITCHES = ("bidirectional", "input_feeding", "layer_norm")
+SHARES = ("dropout", "dropout_embedding", "dropout_memory", "dropout_readout")
 
 BAD = [
     *[(name, value) for name in CHOICES for value in ("", "GRU", None, 1)],
     *[(name, value) for name, least in WHOLE.items() for value in (least - 1, -1, 7.0, "7", True)],
     *[(name, None) for name in WHOLE if name not in ("d_s", "d_attn")],
     *[(name, value) for name in SWITCHES for value in (0, 1, None, "yes")],
-    *[("dropout", value) for value in (-0.1, 1.0, 2, None, "0.1", True, float("nan"))],
+    *[(name, value) for name in SHARES for value in (-0.1, 1.0, 2, "0.1", True, float("nan"))],
+    *[(name, None) for name in ("dropout", "dropout_memory")],
 ]
 
 
@@ -48,6 +50,12 @@ def test_a_bad_value_is_refused_by_the_name_of_its_field(name, value):
     assert repr(value) in str(caught.value)
 
 
+@pytest.mark.parametrize("part", ["embedding", "readout"])
+def test_a_dropout_of_its_own_takes_the_place_of_the_common_one(part):
+    assert ModelConfig(dropout=0.3).dropout_of(part) == 0.3
+    assert ModelConfig(dropout=0.3, **{f"dropout_{part}": 0.0}).dropout_of(part) == 0.0
+
+
 @pytest.mark.parametrize(("name", "least"), WHOLE.items())
 def test_the_least_value_is_allowed(name, least):
     assert getattr(ModelConfig(**{name: least}), name) == least
@@ -56,6 +64,8 @@ def test_the_least_value_is_allowed(name, least):
 @pytest.mark.parametrize(
     ("name", "values"),
     [
+        ("layer_norm", {"attention": "none", "layer_norm": True}),
+        ("dropout_memory", {"attention": "none", "dropout_memory": 0.1}),
         ("score", {"attention": "luong", "score": "dot", "bidirectional": True}),
         ("d_s", {"attention": "luong", "score": "dot", "units": 7, "d_s": 11}),
         ("n_heads", {"n_heads": 2}),
