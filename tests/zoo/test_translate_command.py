@@ -114,6 +114,26 @@ def test_a_file_is_not_half_written(translate, file, tmp_path):
     assert list(written.parent.iterdir()) == []
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_pipe_is_written_to_and_not_replaced(translate, expected, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert translate(TEXTS[0], "-o", pipe)[0] == 0
+        assert os.read(reader, 1000).decode() == expected[0] + "\n"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+def test_a_full_disk_is_an_error_and_no_traceback(translate):
+    code, _, err = translate(TEXTS[0], "-o", "/dev/full")
+    assert code == 2
+    assert "No space left" in err
+
+
 def test_n_best_gives_as_many_lines_for_each_line(translate, translation_folder):
     _, out, _ = translate("--n-best", 2, content=f"{TEXTS[0]}\n\n{TEXTS[1]}\n".encode())
     lines = out.split("\n")

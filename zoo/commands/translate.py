@@ -158,7 +158,12 @@ def _opened(output: Path | None) -> Iterator[TextIO]:
         return
     from attention_zoo.written_beside import written_beside
 
-    with written_beside(output) as beside, beside.open("w", encoding="utf-8", newline="\n") as out:
+    # a device or a pipe is written to, never replaced
+    is_file = output.is_file() or not output.exists()
+    with (
+        written_beside(output) if is_file else contextlib.nullcontext(output) as place,
+        place.open("w", encoding="utf-8", newline="\n") as out,
+    ):
         yield out
 
 
