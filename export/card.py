@@ -15,6 +15,8 @@ _USE = {
     "savedmodel": ("TensorFlow", "SavedModel"),
 }
 
+_EXAMPLES, _LIMITS = "examples", "limits"
+
 _TEXT_USE = """```console
 $ attention-zoo translate --model {title} "a sentence"
 ```
@@ -48,7 +50,9 @@ def card(manifest: Manifest) -> str:
         _parity(manifest),
         _section("Metrics", manifest.metrics),
         _section("Training data", manifest.data),
-        _section("Training", manifest.training),
+        _examples(manifest),
+        _limits(manifest),
+        _section("Training", _rest_of_training(manifest)),
         _section("Model", manifest.config),
         _section("Decoding (fixed in the files)", manifest.decoding),
         _origin(manifest),
@@ -132,6 +136,34 @@ def _parity(manifest: Manifest) -> str:
         + _table(head, rows)
         + f"\n\nCases (batch x T_enc): {tried}. {eos}."
     )
+
+
+def _examples(manifest: Manifest) -> str:
+    """Translations as a table, from `examples` of the training record: a list of like objects."""
+    rows = manifest.training.get(_EXAMPLES)
+    if not rows:
+        return ""
+    return "## Examples\n\n" + _table(rows[0], [map(str, row.values()) for row in rows])
+
+
+def _limits(manifest: Manifest) -> str:
+    """What a translation model does not do, and `limits` of the training record: a list of text."""
+    lines = list(manifest.training.get(_LIMITS, ()))
+    if any(entry.format == "tokenizer" for entry in manifest.files.values()):
+        steps = manifest.decoding.get("max_length")
+        lines = [
+            f"Reads and writes {steps} pieces at most. `attention-zoo translate` and `Translator` "
+            "cut a longer text at the ends of its sentences and translate each part by itself.",
+            "Has seen the kind of text named under training data and nothing else. Other text, "
+            "other languages and rare names come out wrong, and nothing says so but a low score.",
+            *lines,
+        ]
+    return "## Limits\n\n" + "\n".join(f"- {line}" for line in lines) if lines else ""
+
+
+def _rest_of_training(manifest: Manifest) -> dict[str, Any]:
+    own = (_EXAMPLES, _LIMITS)
+    return {name: value for name, value in manifest.training.items() if name not in own}
 
 
 def _origin(manifest: Manifest) -> str:
