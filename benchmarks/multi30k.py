@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from result_table import ResultTable, markdown_table
 
+from attention_zoo.commands.quiet_import import LOG_LEVEL, SILENT, import_tensorflow
 from attention_zoo.commands.training_folder import Setting, progress, refuse_to_restart, remove_run
 from attention_zoo.written_beside import written_beside
 
@@ -122,7 +123,6 @@ def main(
     beside those of other pairs and seeds. BLEU is sacrebleu's with `tokenize=none`, on the
     lower-cased tokenised text, as in the published figures.
     """
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     from attention_zoo.training.translation_recipe import get_translation_recipe
 
     output = output or Path("runs") / f"multi30k.{pair}.{model}.seed{seed}"
@@ -177,6 +177,8 @@ def run(
     resume: bool,
 ) -> dict[str, Any] | None:
     """Train, choose the beam on the validation set, measure; None if Ctrl-C ended it."""
+    os.environ.setdefault(LOG_LEVEL, SILENT)
+    import_tensorflow()
     from attention_zoo.training.translation_training import train_translation
 
     command = shlex.join(["python", *sys.argv])

@@ -1,0 +1,143 @@
+"""What the training benchmark times: our step in three forms, a Keras loop, a PyTorch peer."""
+
+from __future__ import annotations
+
+import re
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+from plain_keras import PlainKeras
+from step_size import StepSize
+
+from attention_zoo.registry import create_model
+from attention_zoo.seq2seq import Seq2Seq
+from attention_zoo.training.fused_adam import FusedAdam
+from attention_zoo.training.losses import MaskedCrossEntropy
+from attention_zoo.vocabulary import BOS, FIRST_SYMBOL
+
+OURS = {
+    "ours, float32, graph": ("float32", False),
+    "ours, mixed bfloat16, graph": ("mixed_bfloat16", False),
+    "ours, float32, XLA": ("float32", True),
+}
+"""Name -> dtype policy, and whether XLA compiles the step."""
+
+_WARM_UP = 3  # steps that are not counted, as many as the peer's
+
+KERAS = "plain Keras loop, float32, graph"
+PEER = "PyTorch peer, float32, eager"
+
+
+def our_model(size: StepSize, dtype: str = "float32") -> Seq2Seq:
+    """The project's model of this size, with weights drawn from seed 0."""
+    keras.utils.set_random_seed(0)
+    plain = create_model(
+        "bahdanau_gru",
+        vocab_source=size.vocab,
+        vocab_target=size.vocab,
+        d_emb=size.width,
+        units=size.width,
+        bidirectional=True,
+    )
+    model = Seq2Seq(plain.config, dtype=dtype)
+    model.set_weights(plain.get_weights())
+    return model
+
+
+def drawn_batch(size: StepSize, seed: int = 0) -> dict[str, np.ndarray]:
+    """A batch of ids without padding."""
+    generator = np.random.default_rng(seed)
+    shape = (size.batch, size.length)
+    return {
+        side: generator.integers(FIRST_SYMBOL, size.vocab, shape, np.int32)
+        for side in ("source", "target")
+    }
+
+
+def shifted(target: np.ndarray) -> np.ndarray:
+    """What the decoder reads: bos, then the target but for its last token."""
+    return np.concatenate([np.full_like(target[:, :1], BOS), target[:, :-1]], axis=1)
+
+
+class KerasContender:
+    """A compiled Keras model whose training step, the one that `fit` runs, is timed."""
+
+    def __init__(self, name: str, model: keras.Model, batch: Any) -> None:
+        self.name = name
+        self._batches = iter(tf.data.Dataset.from_tensors(batch).repeat().prefetch(2))
+        model.make_train_function()
+        self._step = model.train_function
+        began = time.perf_counter()
+        self._once()
+        self.first_step = time.perf_counter() - began
+        """Seconds of the first step: tracing and compiling."""
+        self.round(_WARM_UP)
+
+    def round(self, steps: int) -> float:
+        """Seconds a step, the median of some steps."""
+        return statistics.median(self._once() for _ in range(steps))
+
+    def _once(self) -> float:
+        began = time.perf_counter()
+        float(self._step(self._batches)["loss"])  # waits for the end of the step
+        return time.perf_counter() - began
+
+
+def our_contender(name: str, size: StepSize) -> KerasContender:
+    """One of `OURS`."""
+    dtype, jit_compile = OURS[name]
+    model = our_model(size, dtype)
+    model.compile(FusedAdam(), MaskedCrossEntropy(), jit_compile=jit_compile)
+    return KerasContender(name, model, drawn_batch(size))
+
+
+def keras_contender(size: StepSize) -> KerasContender:
+    """The plain Keras loop."""
+    keras.utils.set_random_seed(0)
+    model = PlainKeras(size.vocab, size.width)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(keras.optimizers.Adam(), loss, jit_compile=False)
+    batch = drawn_batch(size)
+    inputs = (batch["source"], shifted(batch["target"]))
+    return KerasContender(KERAS, model, (inputs, batch["target"]))
+
+
+class PeerContender:
+    """A script in another process that prints one line `... ms/step ... tokens/s` a round.
+
+    Raises:
+        ValueError: the script fails, or prints something else.
+    """
+
+    name = PEER
+
+    def __init__(self, script: Path, size: StepSize) -> None:
+        self._script = script
+        self._size = size
+        self.first_step = float("nan")
+        self.round(1)
+
+    def round(self, steps: int) -> float:
+        """Seconds a step, as the script says."""
+        size = self._size
+        options = {"batch": size.batch, "length": size.length, "vocab": size.vocab}
+        options |= {"width": size.width, "steps": steps}
+        words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
+        ran = subprocess.run(
+            [sys.executable, str(self._script), *words], capture_output=True, text=True, check=False
+        )
+        told = re.search(r"([\d.]+) ms/step", ran.stdout)
+        if ran.returncode or told is None:
+            raise ValueError(
+                f"{self._script}: expected a line with `... ms/step`, got exit code "
+                f"{ran.returncode} and {(ran.stdout + ran.stderr).strip()[-300:]!r}. Fix: the "
+                "script of the peer, which takes --batch --length --vocab --width --steps."
+            )
+        return float(told[1]) / 1000
