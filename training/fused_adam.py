@@ -14,12 +14,13 @@ class FusedAdam(keras.optimizers.Adam):
 
     The formula, the arguments and the saved state are those of Keras' Adam; Keras computes it in
     ten passes over weight, moments and gradient, the kernel in one. ``epsilon`` stands outside the
-    bias correction, as in Keras. Sparse gradients (of an embedding) are made dense, so that rows
-    without a gradient move by their momentum, as in Keras.
+    bias correction, as in Keras. Sparse gradients (of an embedding) are made dense: rows without a
+    gradient move by their momentum, as in Keras, and where a row comes several times in a batch its
+    gradients are summed before they are squared, as in the formula (Keras sums the squares).
 
     With ``use_ema`` the average of the weights, a_k = m_k a_{k-1} + (1 - m_k) w_k, forgets the
-    weights that training began with: m_k = min(ema_momentum, (1 + k) / (10 + k)) at step k,
-    where Keras has ema_momentum from the first step on.
+    weights that training began with: m_k = min(ema_momentum, (k - 1) / (k + 8)) at step k = 1, 2,
+    ..., so that a_1 = w_1, where Keras has ema_momentum from the second step on.
     """
 
     def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
@@ -47,8 +48,8 @@ class FusedAdam(keras.optimizers.Adam):
     def _update_model_variables_moving_average(self, trainable_variables: Any) -> None:
         if not self.use_ema:
             return
-        step = tf.cast(self.iterations, tf.float32)
-        momentum = tf.minimum(tf.constant(self.ema_momentum), (1.0 + step) / (10.0 + step))
+        done = tf.cast(self.iterations, tf.float32)  # k - 1: counted up after this
+        momentum = tf.minimum(tf.constant(self.ema_momentum), done / (done + 9.0))
         averages = self._model_variables_moving_average
         for variable, average in zip(trainable_variables, averages, strict=True):
             value = tf.convert_to_tensor(variable)
