@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time NAMES decid
     from attention_zoo.training.data_wait import DataWait as DataWait
     from attention_zoo.training.evaluation import accuracy_by_length as accuracy_by_length
     from attention_zoo.training.evaluation import evaluate_by_length as evaluate_by_length
+    from attention_zoo.training.fused_adam import FusedAdam as FusedAdam
     from attention_zoo.training.losses import MaskedCrossEntropy as MaskedCrossEntropy
     from attention_zoo.training.metrics import Perplexity as Perplexity
     from attention_zoo.training.metrics import SequenceAccuracy as SequenceAccuracy
@@ -46,12 +47,19 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time NAMES decid
     from attention_zoo.training.translation_plots import (
         plot_training_curves as plot_training_curves,
     )
+    from attention_zoo.training.translation_recipe import TRANSLATION_RECIPES as TRANSLATION_RECIPES
+    from attention_zoo.training.translation_recipe import TranslationRecipe as TranslationRecipe
+    from attention_zoo.training.translation_recipe import (
+        get_translation_recipe as get_translation_recipe,
+    )
+    from attention_zoo.training.translation_training import train_translation as train_translation
 
 NAMES = {
     "Beam": "corpus_translation",
     "CheckpointError": "checkpoint",
     "CopyTask": "copy_task",
     "DataWait": "data_wait",
+    "FusedAdam": "fused_adam",
     "MaskedCrossEntropy": "losses",
     "PairScore": "scoring",
     "Perplexity": "metrics",
@@ -61,15 +69,18 @@ NAMES = {
     "SentencePair": "sentence_pairs",
     "SequenceAccuracy": "metrics",
     "Stage": "stage",
+    "TRANSLATION_RECIPES": "translation_recipe",
     "TokenAccuracy": "metrics",
     "TrainingRun": "training_run",
     "TranslationData": "translation_data",
+    "TranslationRecipe": "translation_recipe",
     "TranslationScores": "bleu",
     "accuracy_by_length": "evaluation",
     "corpus_bleu": "bleu",
     "corpus_perplexity": "scoring",
     "evaluate_by_length": "evaluation",
     "get_recipe": "recipe",
+    "get_translation_recipe": "translation_recipe",
     "load_aligned_splits": "translation_data",
     "load_translation_data": "translation_data",
     "plot_accuracy_by_length": "plots",
@@ -82,6 +93,7 @@ NAMES = {
     "score_translations": "bleu",
     "train_copy": "copy_training",
     "train_tokenizers": "tokenizer_training",
+    "train_translation": "translation_training",
     "translate_corpus": "corpus_translation",
 }
 

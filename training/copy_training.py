@@ -89,7 +89,7 @@ def train_copy(
         },
         tensorboard=tensorboard,
         verbose=verbose,
-        **({"resume_hint": resume_hint} if resume_hint else {}),
+        resume_hint=resume_hint,
     )
     result = run.train(resume)
     if not result.is_complete:

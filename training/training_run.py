@@ -93,7 +93,7 @@ class TrainingRun:
         monitor: str = LOSS,
         callbacks: Sequence[keras.callbacks.Callback] = (),
         tensorboard: bool = False,
-        resume_hint: str = "call train(resume=True) on a run with the same arguments",
+        resume_hint: str | None = None,
         verbose: int = 1,
     ) -> None:
         _check_arguments(model, stages, steps_per_round)
@@ -114,7 +114,7 @@ class TrainingRun:
         self.monitor = monitor
         self.callbacks = tuple(callbacks)
         self.tensorboard = tensorboard
-        self.resume_hint = resume_hint
+        self.resume_hint = resume_hint or "call train(resume=True) on a run of the same arguments"
         self.verbose = verbose
 
     def train(self, resume: bool = False) -> TrainingResult:
@@ -255,9 +255,10 @@ class TrainingRun:
     def _tell_how_to_go_on(self, state: RunState) -> None:
         told = "nothing was saved yet: start the run again, without resume."
         if self.checkpoints.exists():
+            best = f"{self.monitor} {self._value(state):.4g} at step {state.best_step}"
             told = (
-                f"best so far: {self.monitor} {self._value(state):.4g} at step {state.best_step}, kept in "
-                f"{self.checkpoints.best}. To go on: {self.resume_hint}"
+                f"best so far: {best}, kept in {self.checkpoints.best}. "
+                f"To go on: {self.resume_hint}"
             )
         print(f"\nStopped after step {state.step}; {told}", flush=True)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +11,7 @@ import keras
 
 from attention_zoo.registry import create_model
 from attention_zoo.tokenizer import TOKENIZER_FILES, TokenizerPair
-from attention_zoo.training.bleu import TranslationScores, corpus_bleu, score_translations
-from attention_zoo.training.corpus_translation import Beam, translate_corpus
+from attention_zoo.training.bleu import TranslationScores
 from attention_zoo.training.data_wait import DataWait
 from attention_zoo.training.fused_adam import FusedAdam
 from attention_zoo.training.losses import MaskedCrossEntropy
@@ -23,7 +22,13 @@ from attention_zoo.training.sentence_pairs import SentencePair
 from attention_zoo.training.stage import Stage
 from attention_zoo.training.tokenizer_training import train_tokenizers
 from attention_zoo.training.training_run import TrainingResult, TrainingRun
-from attention_zoo.training.translation_data import Referenced, TranslationData
+from attention_zoo.training.translation_data import TranslationData
+from attention_zoo.training.translation_measures import (
+    bleu_measure,
+    examples_of,
+    measure_translations,
+    metrics_of,
+)
 from attention_zoo.training.translation_plots import plot_training_curves
 from attention_zoo.training.translation_recipe import (
     PRECISIONS,
@@ -91,25 +96,13 @@ def train_translation(
     recipe = get_translation_recipe(recipe) if isinstance(recipe, str) else recipe
     directory = Path(directory)
     tokenizers = _tokenizers(data, directory, recipe, resume)
-    options = {**recipe.model_options(name), **(overrides or {})}
-    options |= {
+    options = {
+        **recipe.model_options(name),
+        **(overrides or {}),
         "vocab_source": tokenizers.source.vocab_size,
         "vocab_target": tokenizers.target.vocab_size,
     }
-    batches = SentenceBatches(
-        data.train,
-        tokenizers,
-        recipe.batch_size,
-        buckets=recipe.buckets,
-        seed=seed,
-        subword_dropout=recipe.subword_dropout,
-    )
-    validation = SentenceBatches(
-        [SentencePair(entry.source, entry.references[0]) for entry in data.validation],
-        tokenizers,
-        min(recipe.batch_size, len(data.validation)),
-        buckets=recipe.buckets,
-    )
+    batches = _batches(data, tokenizers, recipe, seed)
     if verbose:
         _tell(data, batches, tokenizers)
     keras.utils.set_random_seed(seed)
@@ -118,14 +111,10 @@ def train_translation(
     stage = _stage(recipe, steps_per_round)
     model = _trainer(plain, recipe, stage.steps)
     wait = DataWait()
-
-    def numbered_batches(_: Stage, start: int, stop: int) -> tf.data.Dataset:
-        return wait.watch(batches.dataset(start, stop))
-
     run = TrainingRun(
         model,
         [stage],
-        numbered_batches,
+        lambda _, start, stop: wait.watch(batches.dataset(start, stop)),
         directory,
         steps_per_round=steps_per_round,
         identity={
@@ -135,13 +124,13 @@ def train_translation(
             "seed": seed,
             "data": dict(data.description["sha256"]),
         },
-        validation=validation.ordered(),
-        measure=_bleu_measure(model, tokenizers, data.validation, recipe),
+        validation=_validation(data, tokenizers, recipe),
+        measure=bleu_measure(model, tokenizers, data.validation, recipe),
         monitor=recipe.monitor,
         callbacks=[wait],
         tensorboard=tensorboard,
         verbose=verbose,
-        **({"resume_hint": resume_hint} if resume_hint else {}),
+        resume_hint=resume_hint,
     )
     result = run.train(resume)
     plain.set_weights(model.get_weights())
@@ -149,42 +138,36 @@ def train_translation(
         return TranslationTraining(plain, tokenizers, result, {}, directory)
     scores = measure_translations(plain, tokenizers, data.tests, recipe)
     plot_training_curves(directory / "log.csv", directory / CURVES_FILE, title=name)
-    task = {"task": "translation", "data": data.description, "dropped_pairs": batches.dropped}
+    task = {
+        "task": "translation",
+        "data": data.description,
+        "dropped_pairs": batches.dropped,
+        "examples": examples_of(plain, tokenizers, data.test, recipe),
+    }
     run.publish(result, metrics_of(scores, recipe), task, seed, command, model=plain)
     return TranslationTraining(plain, tokenizers, result, scores, directory)
 
 
-def measure_translations(
-    model: Seq2Seq,
-    tokenizers: TokenizerPair,
-    tests: Mapping[str, Sequence[Referenced]],
-    recipe: TranslationRecipe,
-) -> dict[str, TranslationScores]:
-    """BLEU and chrF of beam search on each test set, by the recipe's beam and way to read text."""
-    beam = Beam(recipe.beam_width, recipe.length_penalty)
-    scores = {}
-    for test, entries in tests.items():
-        sources = [entry.source for entry in entries]
-        scores[test] = score_translations(
-            translate_corpus(model, tokenizers, sources, beam=beam),
-            [entry.references for entry in entries],
-            sources,
-            tokenize=recipe.tokenize,
-            lowercase=recipe.lowercase,
-        )
-    return scores
+def _batches(
+    data: TranslationData, tokenizers: TokenizerPair, recipe: TranslationRecipe, seed: int
+) -> SentenceBatches:
+    return SentenceBatches(
+        data.train,
+        tokenizers,
+        recipe.batch_size,
+        buckets=recipe.buckets,
+        seed=seed,
+        subword_dropout=recipe.subword_dropout,
+    )
 
 
-def metrics_of(
-    scores: Mapping[str, TranslationScores], recipe: TranslationRecipe
-) -> dict[str, Any]:
-    """The scores in the form of a manifest: those of the first test set, the rest by name."""
-    first, *others = scores
-    metrics = {
-        "decoding": f"beam {recipe.beam_width}, length penalty {recipe.length_penalty:g}",
-        **scores[first].to_dict(),
-    }
-    return metrics | {f"test.{name}": scores[name].to_dict() for name in others}
+def _validation(
+    data: TranslationData, tokenizers: TokenizerPair, recipe: TranslationRecipe
+) -> tf.data.Dataset:
+    """Each validation source with its first reference."""
+    pairs = [SentencePair(entry.source, entry.references[0]) for entry in data.validation]
+    size = min(recipe.batch_size, len(pairs))
+    return SentenceBatches(pairs, tokenizers, size, buckets=recipe.buckets).ordered()
 
 
 def _tokenizers(
@@ -245,26 +228,3 @@ def _trainer(plain: Seq2Seq, recipe: TranslationRecipe, steps: int) -> Seq2Seq:
         jit_compile=recipe.jit_compile,
     )
     return model
-
-
-def _bleu_measure(
-    model: Seq2Seq,
-    tokenizers: TokenizerPair,
-    entries: Sequence[Referenced],
-    recipe: TranslationRecipe,
-) -> Callable[[], dict[str, float]] | None:
-    """Greedy BLEU on the first validation sentences; None if the recipe wants none."""
-    measured = entries[: recipe.n_measured]
-    if not measured:
-        return None
-
-    def bleu() -> dict[str, float]:
-        answers = translate_corpus(model, tokenizers, [entry.source for entry in measured])
-        references = [entry.references for entry in measured]
-        return {
-            "bleu": corpus_bleu(
-                answers, references, tokenize=recipe.tokenize, lowercase=recipe.lowercase
-            )
-        }
-
-    return bleu

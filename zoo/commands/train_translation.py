@@ -86,7 +86,8 @@ def train_on_sentences(
     \b
     Examples:
       attention-zoo train translation --model bahdanau_gru --data pairs.tsv -o runs/mine
-      attention-zoo train translation --model bahdanau_gru --data tatoeba/fra-eng --reverse -o runs/a
+      attention-zoo train translation --model bahdanau_gru --data tatoeba/fra-eng --reverse \\
+        -o runs/fr_en
       attention-zoo train translation --model luong_general_gru --source-file a.de \\
         --target-file a.en --epochs 5 --set units=320 --recipe-set patience=2 -o runs/b
     """
@@ -135,6 +136,5 @@ def show(model: str, trained: TranslationTraining) -> None:
     print_table(f"{model}: beam search", ("test set", "sources", "BLEU", "chrF"), rows)
     for scores in list(trained.scores.values())[:1]:
         click.echo(f"BLEU {scores.bleu_signature}\nchrF {scores.chrf_signature}")
-    click.echo(
-        f"Trained {trained.result.step} steps in {trained.result.seconds:.0f} s: {trained.directory}"
-    )
+    result = trained.result
+    click.echo(f"Trained {result.step} steps in {result.seconds:.0f} s: {trained.directory}")
