@@ -81,6 +81,43 @@ def test_gradient_is_zero_at_padding_only():
     np.testing.assert_array_equal(moved, target != PAD)
 
 
+@pytest.mark.parametrize("jit_compile", [False, True])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.37])
+def test_gradient_is_the_formula(smoothing, jit_compile):
+    """w_t (softmax(z_t)[v] - (1 - e) [v = y_t] - e/V) / sum w, for weights of tokens."""
+    target, logits = random_batch()
+    weight = np.random.default_rng(3).uniform(size=target.shape)
+    full = weight * (target != PAD)
+    exact = logits.astype(np.float64)
+    softmax = np.exp(exact) / np.exp(exact).sum(-1, keepdims=True)
+    slope = softmax - smoothing / VOCAB - (1 - smoothing) * np.eye(VOCAB)[target]
+    expected = slope * (full / full.sum())[..., None]
+
+    @tf.function(jit_compile=jit_compile)
+    def gradient(logits):
+        with tf.GradientTape() as tape:
+            tape.watch(logits)
+            loss = MaskedCrossEntropy(smoothing)(target, logits, sample_weight=weight)
+        return tape.gradient(loss, logits)
+
+    np.testing.assert_allclose(gradient(tf.constant(logits)), expected, rtol=1e-4, atol=1e-7)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_gradient_of_half_precision_logits_has_their_type(dtype):
+    target, logits = random_batch()
+    exact = tf.Variable(tf.cast(tf.cast(logits, dtype), "float32"))
+    half = tf.Variable(tf.cast(logits, dtype))
+    with tf.GradientTape() as tape:
+        loss = MaskedCrossEntropy(0.1)(target, exact)
+    expected = tape.gradient(loss, exact)
+    with tf.GradientTape() as tape:
+        loss = MaskedCrossEntropy(0.1)(target, half)
+    found = tape.gradient(loss, half)
+    assert found.dtype == dtype
+    np.testing.assert_allclose(tf.cast(found, "float32"), expected, rtol=1e-2, atol=1e-5)
+
+
 def test_weight_of_a_sequence():
     target, logits = random_batch()
     weight = np.array([2.0, 0.0, 0.5])
