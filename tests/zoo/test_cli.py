@@ -75,7 +75,18 @@ def all_commands(group, prefix=()):
 
 
 def test_the_commands_are_those_of_the_readme_and_no_others():
-    names = ["list", "train", "evaluate", "score", "predict", "export", "validate", "study", "demo"]
+    names = [
+        "list",
+        "train",
+        "evaluate",
+        "score",
+        "translate",
+        "predict",
+        "export",
+        "validate",
+        "study",
+        "demo",
+    ]
     assert list(COMMANDS) == names
 
 
