@@ -31,6 +31,14 @@ class CheckpointPair:
         """Whether there is a checkpoint to go on from."""
         return self.last.exists() or self.best.exists()
 
+    def refuse_used(self) -> None:
+        """Raise FileExistsError if there is one: what a new run would write over."""
+        if self.exists():
+            raise FileExistsError(
+                f"{self.last.parent} already holds a run. Fix: resume it, or choose a directory "
+                "that does not exist."
+            )
+
     def save(self, model: keras.Model, state: RunState, is_best: bool) -> None:
         """Write the round that `state` has just counted."""
         if is_best:

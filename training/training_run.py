@@ -195,11 +195,8 @@ class TrainingRun:
     def _start(self, resume: bool) -> RunState:
         """The state to begin with, and the model in that state."""
         pair = self.checkpoints
-        if not resume and pair.exists():
-            raise FileExistsError(
-                f"{self.directory} already holds a run. Fix: resume it, or choose a directory "
-                "that does not exist."
-            )
+        if not resume:
+            pair.refuse_used()
         state = RunState(identity=self.identity)
         if resume:
             for path in filter(Path.exists, (pair.best, pair.last)):

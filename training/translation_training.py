@@ -12,6 +12,7 @@ import keras
 from attention_zoo.registry import create_model
 from attention_zoo.tokenizer import TOKENIZER_FILES, TokenizerPair
 from attention_zoo.training.bleu import TranslationScores
+from attention_zoo.training.checkpoint_pair import CheckpointPair
 from attention_zoo.training.data_wait import DataWait
 from attention_zoo.training.fused_adam import FusedAdam
 from attention_zoo.training.losses import MaskedCrossEntropy
@@ -95,6 +96,8 @@ def train_translation(
     """
     recipe = get_translation_recipe(recipe) if isinstance(recipe, str) else recipe
     directory = Path(directory)
+    if not resume:
+        CheckpointPair(directory).refuse_used()  # before its tokenizers are written over
     tokenizers = _tokenizers(data, directory, recipe, resume)
     options = {
         **recipe.model_options(name),

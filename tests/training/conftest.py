@@ -13,7 +13,9 @@ from attention_zoo.training import (
     SequenceAccuracy,
     Stage,
     TokenAccuracy,
+    load_translation_data,
 )
+from attention_zoo.training.translation_recipe import TranslationRecipe
 
 
 def _build(n_symbols: int = 5, dropout: float = 0.0, seed: int = 0) -> keras.Model:
@@ -65,6 +67,40 @@ def tiny_recipe() -> Recipe:
         steps_per_round=50,
         n_evaluation=23,
     )
+
+
+@pytest.fixture(scope="session")
+def tiny_translation_recipe() -> TranslationRecipe:
+    """Some steps on small batches with all that a recipe can switch on; learns a little."""
+    return TranslationRecipe(
+        model={
+            "d_emb": 7,
+            "units": 5,
+            "dropout": 0.2,
+            "dropout_memory": 0.1,
+            "layer_norm": True,
+            "tied_embeddings": "all",
+            "max_length": 9,
+        },
+        vocab_size=330,
+        batch_size=16,
+        buckets=(12, 40),
+        epochs=3,
+        learning_rate=0.02,
+        warmup_steps=4,
+        ema_momentum=0.8,
+        n_measured=5,
+        subword_dropout=0.1,
+        scheduled_sampling=0.3,
+        precision="float32",
+        beam_width=2,
+    )
+
+
+@pytest.fixture(scope="session")
+def translation_data(pairs_file):
+    """The pairs of the tests, split."""
+    return load_translation_data(pairs_file, n_validation=13, n_test=17)
 
 
 class WordTokenizer:
