@@ -37,6 +37,11 @@ class CopyTraining:
     accuracies: dict[int, LengthAccuracy]
     directory: Path
 
+    @property
+    def is_published(self) -> bool:
+        """Whether the directory holds the model, measured."""
+        return self.result.is_complete
+
 
 def train_copy(
     name: str,

@@ -146,11 +146,21 @@ class TrainingRun:
             saved = self.checkpoints.exists()
             keeper.state = self.checkpoints.settle() if saved else RunState(identity=self.identity)
             self._tell_how_to_go_on(keeper.state)
+        return self._result(keeper.state)
+
+    def best(self) -> TrainingResult:
+        """The best weights so far, loaded into the model, without training on.
+
+        Raises:
+            CheckpointError: there is no checkpoint, or it is one of another run.
+        """
+        return self._result(self._start(resume=True))
+
+    def _result(self, state: RunState) -> TrainingResult:
         if self.checkpoints.exists():
             load_checkpoint(self.checkpoints.best, self.model)
             if self.model.optimizer.use_ema:
                 self.model.optimizer.finalize_variable_values(self.model.trainable_variables)
-        state = keeper.state
         return TrainingResult(
             state.step,
             state.seconds,
@@ -179,6 +189,7 @@ class TrainingRun:
             "seed": seed,
             "command": command,
             "steps": result.step,
+            "is_complete": result.is_complete,
             "seconds": round(result.seconds, 1),
             f"best_{self.monitor}": result.best_value,
             "best_step": result.best_step,

@@ -59,6 +59,11 @@ class TranslationTraining:
     scores: Mapping[str, TranslationScores]
     directory: Path
 
+    @property
+    def is_published(self) -> bool:
+        """Whether the directory holds the model, measured."""
+        return bool(self.scores)
+
 
 def train_translation(
     name: str,
@@ -69,6 +74,7 @@ def train_translation(
     seed: int = 0,
     overrides: Mapping[str, Any] | None = None,
     resume: bool = False,
+    finish: bool = False,
     tensorboard: bool = False,
     command: str | None = None,
     resume_hint: str | None = None,
@@ -87,6 +93,7 @@ def train_translation(
         seed: of the weights and of the order of the data.
         overrides: options of `create_model` that replace the recipe's.
         resume: go on from the last checkpoint in `directory`.
+        finish: train no further; measure and publish the best checkpoint in `directory`.
         tensorboard, verbose, resume_hint: as in `TrainingRun`.
         command: how this was started, for the record.
 
@@ -96,9 +103,9 @@ def train_translation(
     """
     recipe = get_translation_recipe(recipe) if isinstance(recipe, str) else recipe
     directory = Path(directory)
-    if not resume:
+    if not resume and not finish:
         CheckpointPair(directory).refuse_used()  # before its tokenizers are written over
-    tokenizers = _tokenizers(data, directory, recipe, resume)
+    tokenizers = _tokenizers(data, directory, recipe, resume or finish)
     options = {
         **recipe.model_options(name),
         **(overrides or {}),
@@ -135,9 +142,9 @@ def train_translation(
         verbose=verbose,
         resume_hint=resume_hint,
     )
-    result = run.train(resume)
+    result = run.best() if finish else run.train(resume)
     plain.set_weights(model.get_weights())
-    if not result.is_complete:
+    if not result.is_complete and not finish:
         return TranslationTraining(plain, tokenizers, result, {}, directory)
     scores = measure_translations(plain, tokenizers, data.tests, recipe)
     plot_training_curves(directory / "log.csv", directory / CURVES_FILE, title=name)

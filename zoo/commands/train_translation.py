@@ -59,6 +59,11 @@ if TYPE_CHECKING:
     "scheduled_sampling=0.2 or joint=false; repeat it for several.",
 )
 @click.option("--resume", is_flag=True, help="Go on with the run in OUTPUT.")
+@click.option(
+    "--finish",
+    is_flag=True,
+    help="Train no further: measure the best weights of the run in OUTPUT, and write them.",
+)
 @click.option("--force", is_flag=True, help="Throw the run in OUTPUT away and begin anew.")
 @click.option("--tensorboard", is_flag=True, help="Write a log for TensorBoard too.")
 @click.option("--quiet", is_flag=True, help="No progress.")
@@ -72,6 +77,7 @@ def train_on_sentences(
     settings: tuple[tuple[str, Any], ...],
     recipe_settings: tuple[tuple[str, Any], ...],
     resume: bool,
+    finish: bool,
     force: bool,
     tensorboard: bool,
     quiet: bool,
@@ -91,8 +97,8 @@ def train_on_sentences(
       attention-zoo train translation --model luong_general_gru --source-file a.de \\
         --target-file a.en --epochs 5 --set units=320 --recipe-set patience=2 -o runs/b
     """
-    if resume and force:
-        raise click.UsageError("--resume goes on with a run, --force throws it away: choose one.")
+    if (resume or finish) and force:
+        raise click.UsageError("--force throws a run away, --resume and --finish need it.")
     if force:
         remove_run(output)
 
@@ -116,12 +122,13 @@ def train_on_sentences(
             seed=seed,
             overrides=dict(settings),
             resume=resume,
+            finish=finish,
             tensorboard=tensorboard,
             verbose=0 if quiet else progress(),
             **record,
         )
 
-    trained = guarded(output, ctx.obj.command_line, resume, tensorboard, train)
+    trained = guarded(output, ctx.obj.command_line, resume or finish, tensorboard, train)
     show(model, trained)
 
 

@@ -57,10 +57,15 @@ class Setting(click.ParamType):
             return name, text
 
 
+def whole_command(command_line: str) -> str:
+    """The command that does in one go what this one began, went on with or finished."""
+    words = shlex.split(command_line)
+    return shlex.join(w for w in words if w not in ("--force", "--resume", "--finish"))
+
+
 def how_to_resume(command_line: str) -> str:
     """The command that goes on with what this one began."""
-    words = [word for word in shlex.split(command_line) if word not in ("--force", "--resume")]
-    return shlex.join([*words, "--resume"])
+    return f"{whole_command(command_line)} --resume"
 
 
 def guarded(
@@ -74,7 +79,7 @@ def guarded(
         refuse_to_restart(output)
     go_on = how_to_resume(command_line)
     try:
-        trained = train(command=command_line, resume_hint=go_on)
+        trained = train(command=whole_command(command_line), resume_hint=go_on)
     except KeyboardInterrupt:
         kept = any((output / name).exists() for name in CHECKPOINTS)
         message = (
@@ -86,7 +91,7 @@ def guarded(
             raise
         # an extra that the user can install, and no fault of the project
         raise ValueError(str(error)) from error
-    if not trained.result.is_complete:
+    if not trained.is_published:
         # the run has said already what it kept, and how to go on
         raise click.exceptions.Exit(130)
     return trained
