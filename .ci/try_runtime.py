@@ -6,8 +6,10 @@ import numpy as np
 
 from attention_zoo import preset_folder
 from attention_zoo.export.runtime import LiteRTModel, OnnxModel
+from attention_zoo.export.translator import FILES, Translator
 
 PRESET = "bahdanau_gru.copy"
+TRANSLATES, TEXT = "bahdanau_gru.fr_en", "Il pleut."
 SOURCE = np.array([[7, 4, 9, 11, 5, 2]], np.int32)
 
 for heavy in ("tensorflow", "keras", "matplotlib", "click"):
@@ -22,3 +24,9 @@ for model in (OnnxModel(folder / "model.onnx"), LiteRTModel(folder / "model.tfli
     print(f"{type(model).__name__}: {tokens.tolist()}")
     if tokens.tolist() != SOURCE[0].tolist():
         raise SystemExit(f"{type(model).__name__} should copy {SOURCE[0].tolist()}")
+
+for file in FILES:
+    answers = Translator.from_preset(TRANSLATES, file).translate([TEXT, ""])
+    print(f"{file}: {TEXT} -> {answers[0].text}")
+    if not answers[0].text or answers[1].text:
+        raise SystemExit(f"{file} should translate {TEXT!r}, and leave an empty text empty")

@@ -98,7 +98,9 @@ def train_on_sentences(
         --target-file a.en --epochs 5 --set units=320 --recipe-set patience=2 -o runs/b
     """
     if (resume or finish) and force:
-        raise click.UsageError("--force throws a run away, --resume and --finish need it.")
+        raise click.UsageError(
+            "--resume and --finish need the run that --force throws away: choose one."
+        )
     if force:
         remove_run(output)
 
