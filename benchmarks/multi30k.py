@@ -20,7 +20,8 @@ import click
 from result_table import ResultTable, markdown_table
 
 from attention_zoo.commands.quiet_import import LOG_LEVEL, SILENT, import_tensorflow
-from attention_zoo.commands.training_folder import Setting, progress, refuse_to_restart, remove_run
+from attention_zoo.commands.run_folder import locked, refuse_to_restart, replaced
+from attention_zoo.commands.training_command import Setting, progress
 from attention_zoo.written_beside import written_beside
 
 if TYPE_CHECKING:
@@ -127,14 +128,13 @@ def main(
 
     output = output or Path("runs") / f"multi30k.{pair}.{model}.seed{seed}"
     try:
-        if force:
-            remove_run(output)
-        elif not resume:
+        if not force and not resume:
             refuse_to_restart(output)
         changes = {**dict(recipe_settings), **({"epochs": epochs} if epochs else {})}
         chosen = get_translation_recipe(recipe).replace(**changes)
         loaded = load_multi30k(data, pair)
-        row = run(model, loaded, output, chosen, seed, dict(settings), resume)
+        with locked(output), replaced(output, force):
+            row = run(model, loaded, output, chosen, seed, dict(settings), resume)
     except (ValueError, OSError) as error:
         raise click.ClickException(str(error)) from error
     if row is None:  # Ctrl-C: the run has said what it kept

@@ -166,7 +166,8 @@ def _refuse_other_precision(model: Any) -> None:
         raise ValueError(
             f"{model.name}: its dtype policy is {policy}; expected float32, in which files are "
             "written and compared. Fix: create the model again with the policy float32, and give "
-            "it the weights: new.set_weights(model.get_weights())."
+            "it the weights: new.set_weights(model.get_weights()). A training run that was stopped "
+            "is written in float32 by `attention-zoo train ... --finish`."
         )
 
 

@@ -69,6 +69,11 @@ def read_tsv(
     for name, column in (("source_column", source_column), ("target_column", target_column)):
         if column < 0:
             raise PairFileError(f"{path}: {name} must be 0 or more, got {column}.")
+    if source_column == target_column:
+        raise PairFileError(
+            f"{path}: source_column and target_column are both {source_column}; expected two "
+            "columns. Fix: 0 and 1 are the usual ones."
+        )
     needed = max(source_column, target_column) + 1
 
     def pair_of(line: bytes) -> SentencePair:

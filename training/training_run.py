@@ -294,9 +294,27 @@ def _as_json(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_identity(path: Path, saved: dict[str, Any], wanted: dict[str, Any]) -> None:
-    for name in sorted({*saved, *wanted}):
-        if saved.get(name) != wanted.get(name):
-            raise CheckpointError(
-                f"{path}: the run was started with {name} = {saved.get(name)!r}, resumed with "
-                f"{wanted.get(name)!r}. Fix: resume with the same options, or start a new run."
-            )
+    started, asked = _flat(saved), _flat(wanted)
+    differ = [
+        f"{name} = {started.get(name)!r}, resumed with {asked.get(name)!r}"
+        # what the run trains first, then how
+        for name in sorted({*started, *asked}, key=lambda name: (name.count("."), name))
+        if started.get(name) != asked.get(name)
+    ]
+    if differ:
+        raise CheckpointError(
+            f"{path}: the run was started with {'; '.join(differ[:5])}"
+            f"{f'; and {len(differ) - 5} more' if len(differ) > 5 else ''}. "
+            "Fix: resume with the same options, or start a new run."
+        )
+
+
+def _flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested mappings as one, with names such as recipe.epochs."""
+    flat: dict[str, Any] = {}
+    for name, inner in value.items():
+        if isinstance(inner, Mapping):
+            flat |= _flat(inner, f"{prefix}{name}.")
+        else:
+            flat[f"{prefix}{name}"] = inner
+    return flat

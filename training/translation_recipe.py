@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from attention_zoo.model_config import check_names
+from attention_zoo.training.bleu import TOKENIZERS
 from attention_zoo.training.sentence_batches import BUCKETS
 
 PRECISIONS = {"float32": "float32", "bfloat16": "mixed_bfloat16"}
@@ -78,19 +80,54 @@ class TranslationRecipe:
 
     def __post_init__(self) -> None:
         for name in ("batch_size", "epochs", "rounds_per_epoch", "vocab_size", "beam_width"):
-            self._check(name, getattr(self, name) >= 1, "a whole number of at least 1")
+            self._check(name, self._is_whole(name, 1), "a whole number of at least 1")
+        for name in ("warmup_steps", "n_measured"):
+            self._check(name, self._is_whole(name, 0), "a whole number of at least 0")
         for name in ("learning_rate", "final_learning_rate", "clip_norm"):
-            self._check(name, getattr(self, name) > 0, "a number above 0")
-        shares = ("label_smoothing", "ema_momentum", "subword_dropout", "scheduled_sampling")
-        for name in shares:
-            self._check(name, 0 <= getattr(self, name) < 1, "a number in [0, 1)")
-        for name in ("warmup_steps", "n_measured", "length_penalty"):
-            self._check(name, getattr(self, name) >= 0, "a number of at least 0")
-        self._check("patience", self.patience is None or self.patience >= 1, "1 or more, or None")
-        self._check("precision", self.precision in PRECISIONS, f"one of {', '.join(PRECISIONS)}")
-        self._check("monitor", self.monitor in MONITORS, f"one of {', '.join(MONITORS)}")
+            self._check(name, self._is_number(name, 0.0) and getattr(self, name) > 0, "above 0")
+        for name in ("label_smoothing", "ema_momentum", "subword_dropout", "scheduled_sampling"):
+            self._check(name, self._is_number(name, 0.0) and getattr(self, name) < 1, "in [0, 1)")
+        self._check("length_penalty", self._is_number("length_penalty", 0.0), "at least 0")
+        for name in ("joint", "lowercase", "jit_compile"):
+            self._check(name, isinstance(getattr(self, name), bool), "true or false")
+        self._check(
+            "patience",
+            self.patience is None or self._is_whole("patience", 1),
+            "a whole number of at least 1, or None",
+        )
+        for name, known in (
+            ("precision", PRECISIONS),
+            ("monitor", MONITORS),
+            ("tokenize", TOKENIZERS),
+        ):
+            value = getattr(self, name)
+            is_known = isinstance(value, str) and value in known
+            self._check(name, is_known, f"one of {', '.join(known)}")
+        self._check_together()
+
+    def _check_together(self) -> None:
+        falls = self.final_learning_rate <= self.learning_rate
+        self._check("final_learning_rate", falls, "at most the learning rate")
         if self.monitor == "bleu":
             self._check("n_measured", self.n_measured > 0, "above 0 where BLEU is the monitor")
+        widths = self.buckets
+        are_widths = isinstance(widths, Sequence) and not isinstance(widths, str)
+        are_whole = are_widths and all(type(width) is int for width in widths)
+        self._check("buckets", are_whole, "a list of whole numbers")
+        object.__setattr__(self, "buckets", tuple(widths))
+        for name in ("model", "models"):
+            self._check(name, isinstance(getattr(self, name), Mapping), "options by their names")
+        nested = all(isinstance(options, Mapping) for options in self.models.values())
+        self._check("models", nested, "options by the names of models")
+
+    def _is_whole(self, name: str, least: int) -> bool:
+        value = getattr(self, name)
+        return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+    def _is_number(self, name: str, least: float) -> bool:
+        value = getattr(self, name)
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return is_number and math.isfinite(value) and value >= least
 
     def _check(self, name: str, is_right: bool, expected: str) -> None:
         if not is_right:

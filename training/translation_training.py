@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import keras
 
-from attention_zoo.registry import create_model
+from attention_zoo.model_config import ModelConfig, check_names
+from attention_zoo.registry import create_model, list_models
 from attention_zoo.tokenizer import TOKENIZER_FILES, TokenizerPair
 from attention_zoo.training.bleu import TranslationScores
+from attention_zoo.training.checkpoint import CheckpointError
 from attention_zoo.training.checkpoint_pair import CheckpointPair
 from attention_zoo.training.data_wait import DataWait
 from attention_zoo.training.fused_adam import FusedAdam
@@ -103,8 +105,7 @@ def train_translation(
     """
     recipe = get_translation_recipe(recipe) if isinstance(recipe, str) else recipe
     directory = Path(directory)
-    if not resume and not finish:
-        CheckpointPair(directory).refuse_used()  # before its tokenizers are written over
+    _check_before(name, directory, recipe, overrides or {}, goes_on=resume or finish)
     tokenizers = _tokenizers(data, directory, recipe, resume or finish)
     options = {
         **recipe.model_options(name),
@@ -117,7 +118,7 @@ def train_translation(
         _tell(data, batches, tokenizers)
     keras.utils.set_random_seed(seed)
     plain = create_model(name, **options)
-    steps_per_round = max(1, batches.batches_per_epoch // recipe.rounds_per_epoch)
+    steps_per_round = _steps_per_round(batches, recipe)
     stage = _stage(recipe, steps_per_round)
     model = _trainer(plain, recipe, stage.steps)
     wait = DataWait()
@@ -156,6 +157,31 @@ def train_translation(
     }
     run.publish(result, metrics_of(scores, recipe), task, seed, command, model=plain)
     return TranslationTraining(plain, tokenizers, result, scores, directory)
+
+
+def _check_before(
+    name: str,
+    directory: Path,
+    recipe: TranslationRecipe,
+    overrides: Mapping[str, Any],
+    goes_on: bool,
+) -> None:
+    """Refuse what can be seen to be wrong before anything is read or written."""
+    check_names("model", [name], list_models())
+    for option in sorted({"vocab_source", "vocab_target"} & {*overrides}):
+        raise ValueError(
+            f"train_translation: {option} is set by the tokenizer, got {overrides[option]!r}. "
+            f"Fix: leave {option} out, and give the recipe a vocab_size."
+        )
+    options = {**recipe.model_options(name), **overrides}
+    check_names("ModelConfig field", options, [entry.name for entry in fields(ModelConfig)])
+    checkpoints = CheckpointPair(directory)
+    if not goes_on:
+        checkpoints.refuse_used()  # before its tokenizers are written over
+    elif not checkpoints.exists():
+        raise CheckpointError(
+            f"{directory}: no checkpoint there. Fix: the folder of a run, or start one."
+        )
 
 
 def _batches(
@@ -200,6 +226,16 @@ def _tell(data: TranslationData, batches: SentenceBatches, tokenizers: Tokenizer
         f"pieces; {batches.batches_per_epoch} steps an epoch",
         flush=True,
     )
+
+
+def _steps_per_round(batches: SentenceBatches, recipe: TranslationRecipe) -> int:
+    steps = batches.batches_per_epoch // recipe.rounds_per_epoch
+    if steps < 1:
+        raise ValueError(
+            f"train_translation: rounds_per_epoch is {recipe.rounds_per_epoch}; expected at most "
+            f"the steps of an epoch, {batches.batches_per_epoch}. Fix: rounds_per_epoch=1."
+        )
+    return steps
 
 
 def _stage(recipe: TranslationRecipe, steps_per_round: int) -> Stage:

@@ -5,6 +5,7 @@ runs, so that `attention-zoo --help` and `attention-zoo list` answer at once.
 """
 
 import dataclasses
+import errno
 import os
 import shlex
 import sys
@@ -128,13 +129,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
         click.echo("Interrupted: nothing was kept.", err=True)
         return INTERRUPTED
     except Exception as error:
-        if not isinstance(error, _user_errors()):
+        if not isinstance(error, _user_errors()) and not _is_out_of_memory(error):
             raise
         if session.debug:
             traceback.print_exc()
-        click.echo(f"Error: {error}", err=True)
+        click.echo(f"Error: {_told(error)}", err=True)
         return USER_ERROR
     return code if isinstance(code, int) else 0
+
+
+_FIXES = {
+    errno.ENOSPC: "Fix: make room on the disk, or choose another place.",
+    errno.EROFS: "Fix: choose a place that can be written to.",
+    errno.EACCES: "Fix: choose a place that you may write to, or read from.",
+    errno.ENOTDIR: "Fix: choose a path whose folders are none of them files.",
+}
+
+
+def _told(error: Exception) -> str:
+    """The message of an error; of one of the system what it is about, and the fix."""
+    if _is_out_of_memory(error):
+        first = str(error).splitlines()[0]
+        return f"not enough memory: {first[:200]}. Fix: a smaller model, or smaller batches."
+    if isinstance(error, OSError) and error.errno in _FIXES:
+        return f"{error.filename or 'a file'}: {error.strerror}. {_FIXES[error.errno]}"
+    return str(error)
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    # TensorFlow's, by its name: it may not have been imported
+    return isinstance(error, MemoryError) or type(error).__name__ == "ResourceExhaustedError"
 
 
 def _user_errors() -> tuple[type[Exception], ...]:

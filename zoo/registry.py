@@ -34,7 +34,7 @@ def list_models(pattern: str = "*") -> list[str]:
     return sorted(name for name in _models() if fnmatchcase(name, pattern))
 
 
-def create_model(name: str, **overrides: Any) -> "Seq2Seq":
+def create_model(name: str, /, **overrides: Any) -> "Seq2Seq":
     """A new model with random weights.
 
     Args:

@@ -23,5 +23,10 @@ def written_beside(path: str | Path) -> Iterator[Path]:
     try:
         yield beside
         os.replace(beside, path)
+    except OSError as error:
+        # a write that fails knows no name, or that of a file which nobody asked for
+        if error.errno is None or error.filename not in (None, str(beside), beside):
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), str(path)) from error
     finally:
         beside.unlink(missing_ok=True)

@@ -191,3 +191,10 @@ def test_our_own_pairs_are_whole(pairs_file):
     assert len(read.pairs) >= 150
     assert len({*read.pairs}) == len(read.pairs)
     assert read.pairs[0] == SentencePair("Bonjour !", "Hello!")
+
+
+def test_one_column_cannot_be_both_sides(tmp_path):
+    path = tmp_path / "pairs.tsv"
+    path.write_text("Va !\tGo.\n", encoding="utf-8")
+    with pytest.raises(PairFileError, match="source_column and target_column are both 1"):
+        read_tsv(path, source_column=1)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from attention_zoo.commands.training_folder import refuse_to_restart
+from attention_zoo.commands.run_folder import refuse_to_restart
 
 
 def test_a_log_alone_is_no_run(tmp_path):

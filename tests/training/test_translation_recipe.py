@@ -41,6 +41,34 @@ def test_a_field_out_of_range_is_named(name):
         TranslationRecipe(**{name: BAD[name]})
 
 
+@pytest.mark.parametrize("entry", fields(TranslationRecipe), ids=lambda entry: entry.name)
+@pytest.mark.parametrize("value", ["abc", float("nan"), float("inf"), 1.5, [1]])
+def test_what_no_field_can_be_is_a_value_error_that_names_it(entry, value):
+    fitting = {
+        "clip_norm": 1.5,
+        "length_penalty": 1.5,
+        "learning_rate": 1.5,
+        "buckets": [1],
+    }
+    if fitting.get(entry.name) == value:
+        assert TranslationRecipe(**{entry.name: value})
+        return
+    with pytest.raises(ValueError, match=f"TranslationRecipe: {entry.name} is"):
+        TranslationRecipe(**{entry.name: value})
+
+
+@pytest.mark.parametrize("name", ["joint", "lowercase", "jit_compile"])
+@pytest.mark.parametrize("value", [None, 1, "true", "maybe"])
+def test_a_switch_is_true_or_false(name, value):
+    with pytest.raises(ValueError, match=f"{name} is {value!r}; expected true or false"):
+        TranslationRecipe(**{name: value})
+
+
+def test_the_rate_falls():
+    with pytest.raises(ValueError, match=r"final_learning_rate is 0\.1; expected at most"):
+        TranslationRecipe(learning_rate=0.01, final_learning_rate=0.1)
+
+
 def test_bleu_as_the_monitor_must_be_measured():
     with pytest.raises(ValueError, match="n_measured is 0; expected above 0 where BLEU"):
         TranslationRecipe(monitor="bleu", n_measured=0)

@@ -166,7 +166,8 @@ def test_the_curve_is_that_of_an_unbroken_run(resumed, unbroken):
 
 
 def test_a_resume_with_another_recipe_is_refused(resumed, translation_data, recipe):
-    with pytest.raises(ValueError, match=r"was started with recipe = .*Fix: resume with the same"):
+    told = r"was started with recipe\.label_smoothing = 0\.1, resumed with 0\.2\. Fix: resume"
+    with pytest.raises(ValueError, match=told):
         train_translation(
             MODEL,
             translation_data,

@@ -1,5 +1,6 @@
 """The command: what it prints, what it refuses, how it ends."""
 
+import errno
 import json
 import os
 import signal
@@ -507,8 +508,25 @@ def test_a_byte_order_mark_is_passed_over():
 
 @pytest.mark.parametrize("option", ["", " --force", " --resume"])
 def test_the_command_to_go_on_is_one_that_is_taken(option):
-    from attention_zoo.commands.training_folder import how_to_resume
+    from attention_zoo.commands.training_command import how_to_resume
 
     typed = f"attention-zoo train copy --model bahdanau_gru{option} -o 'my runs/a'"
     wanted = "attention-zoo train copy --model bahdanau_gru -o 'my runs/a' --resume"
     assert how_to_resume(typed) == wanted
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device", "a.keras"), "a.keras: No space"),
+        (OSError(errno.EROFS, "Read-only file system", "a.txt"), "Fix: choose a place that can"),
+        (MemoryError("of 9 TB"), "not enough memory: of 9 TB. Fix: a smaller model"),
+    ],
+)
+def test_an_error_of_the_system_has_a_name_and_a_fix(error, told, monkeypatch, capsys):
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(cli, "main", fail)
+    assert main(["list"]) == 2
+    assert told in capsys.readouterr().err

@@ -1,3 +1,5 @@
+import errno
+
 import pytest
 
 from attention_zoo.written_beside import written_beside
@@ -32,3 +34,18 @@ def test_the_suffix_is_kept(tmp_path):
     with written_beside(tmp_path / "model.keras") as beside:
         beside.touch()
         assert beside.suffix == ".keras"
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_an_error_of_the_system_names_the_file_that_was_asked_for(tmp_path, named):
+    path = tmp_path / "table.csv"
+
+    def fail():
+        with written_beside(path) as beside:
+            names = [str(beside)] if named else []
+            raise OSError(errno.ENOSPC, "No space left on device", *names)
+
+    with pytest.raises(OSError, match=r"No space left on device: '.*/table\.csv'") as caught:
+        fail()
+    assert caught.value.errno == errno.ENOSPC
+    assert list(tmp_path.iterdir()) == []

@@ -42,16 +42,18 @@ def command(output: Path, seed: int, force: bool) -> None:
       attention-zoo demo --output demo
     """
     from attention_zoo.commands import evaluate, export, train
-    from attention_zoo.commands.training_folder import progress, refuse_to_restart, remove_run
+    from attention_zoo.commands.run_folder import refuse_to_restart
+    from attention_zoo.commands.training_command import progress
 
     run, exported, plot = output / "run", output / "exported", output / "alignment.png"
     export.refuse_to_overwrite(exported, force)
-    if force:
-        remove_run(run)
-    refuse_to_restart(run)
+    if not force:
+        refuse_to_restart(run)
 
     line = f"train copy --model {MODEL} --recipe {RECIPE} --seed {seed} -o {run}"
-    trained = train.run(MODEL, run, _announce(line), recipe=RECIPE, seed=seed, verbose=progress())
+    trained = train.run(
+        MODEL, run, _announce(line), recipe=RECIPE, seed=seed, force=force, verbose=progress()
+    )
 
     lengths = ",".join(map(str, trained.accuracies))
     _announce(f"evaluate {run} --lengths {lengths}")

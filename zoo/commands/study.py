@@ -9,7 +9,7 @@ import click
 
 from attention_zoo.cli import InterruptedWork
 from attention_zoo.commands.quiet_import import import_tensorflow
-from attention_zoo.commands.training_folder import progress
+from attention_zoo.commands.training_command import progress
 
 if TYPE_CHECKING:
     from attention_zoo.training.copy_length_study import StudyResult

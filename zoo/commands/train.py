@@ -9,7 +9,7 @@ import click
 
 from attention_zoo.commands.quiet_import import import_tensorflow
 from attention_zoo.commands.train_translation import train_on_sentences
-from attention_zoo.commands.training_folder import Setting, guarded, progress, remove_run
+from attention_zoo.commands.training_command import SEED, Setting, guarded, progress
 
 if TYPE_CHECKING:
     from attention_zoo.training.copy_training import CopyTraining
@@ -43,7 +43,7 @@ command.add_command(train_on_sentences)
     show_default=True,
     help="How to train: copy (lengths to 80, minutes) or copy_short (lengths to 10).",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option(
     "--set",
     "settings",
@@ -81,8 +81,6 @@ def train_on_copies(
 
     if resume and force:
         raise click.UsageError("--resume goes on with a run, --force throws it away: choose one.")
-    if force:
-        remove_run(output)
     trained = run(
         model,
         output,
@@ -91,6 +89,7 @@ def train_on_copies(
         seed=seed,
         overrides=dict(settings),
         resume=resume,
+        force=force,
         tensorboard=tensorboard,
         verbose=0 if quiet else progress(),
     )
@@ -98,10 +97,12 @@ def train_on_copies(
     click.echo(f"Trained {trained.result.step} steps in {trained.result.seconds:.0f} s: {output}")
 
 
-def run(model: str, output: Path, command_line: str, **options: Any) -> CopyTraining:
+def run(
+    model: str, output: Path, command_line: str, *, force: bool = False, **options: Any
+) -> CopyTraining:
     """Train on copies, and turn Ctrl-C into an error that says what was kept.
 
-    Raises FileExistsError if OUTPUT holds a run and `options` do not say `resume`.
+    Raises FileExistsError if OUTPUT holds a run and neither `resume` nor `force` is given.
     """
 
     def train(**record: Any) -> CopyTraining:
@@ -111,4 +112,4 @@ def run(model: str, output: Path, command_line: str, **options: Any) -> CopyTrai
         return train_copy(model, output, **record, **options)
 
     resume, tensorboard = bool(options.get("resume")), bool(options.get("tensorboard"))
-    return guarded(output, command_line, resume, tensorboard, train)
+    return guarded(output, command_line, train, resume=resume, force=force, tensorboard=tensorboard)

@@ -9,11 +9,11 @@ import click
 
 from attention_zoo.commands.data_options import DataChoice, data_options
 from attention_zoo.commands.quiet_import import import_tensorflow
-from attention_zoo.commands.training_folder import (
+from attention_zoo.commands.training_command import (
+    SEED,
     Setting,
     guarded,
     progress,
-    remove_run,
 )
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     help="Folder of the run.",
 )
 @click.option("--recipe", default="tatoeba", show_default=True, help="How to train.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option("--epochs", type=click.IntRange(1), help="Passes over the data at most.")
 @click.option("--vocab-size", type=click.IntRange(5), help="Pieces of the tokenizer.")
 @click.option("--batch-size", type=click.IntRange(1), help="Sentence pairs a step.")
@@ -101,8 +101,6 @@ def train_on_sentences(
         raise click.UsageError(
             "--resume and --finish need the run that --force throws away: choose one."
         )
-    if force:
-        remove_run(output)
 
     def train(**record: Any) -> TranslationTraining:
         from attention_zoo.model_config import check_names
@@ -130,7 +128,14 @@ def train_on_sentences(
             **record,
         )
 
-    trained = guarded(output, ctx.obj.command_line, resume or finish, tensorboard, train)
+    trained = guarded(
+        output,
+        ctx.obj.command_line,
+        train,
+        resume=resume or finish,
+        force=force,
+        tensorboard=tensorboard,
+    )
     show(model, trained)
 
 

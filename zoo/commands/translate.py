@@ -105,6 +105,11 @@ def _translator(model: str, through: str | None) -> Translator:
                 f"{model!r}: the folder of a training run; expected exported files, which need no "
                 f"TensorFlow. Fix: attention-zoo export {model} -o FOLDER --half"
             )
+        if folder.is_dir():
+            raise ValueError(
+                f"{model!r}: a folder without {MANIFEST_FILE}; expected one that `attention-zoo "
+                "export` wrote. Fix: export the model again."
+            )
         from attention_zoo import list_presets
         from attention_zoo.model_config import check_names
 
@@ -204,7 +209,8 @@ def _write_alignments(answers: Iterable[Translation], path: Path) -> None:
     if suffix == ".json":
         return
     if drawn is None:
-        raise ValueError(f"{path}: there is nothing to draw, expected a line that is not blank.")
+        click.echo(f"Note: no line has text, so there is no picture {path}", err=True)
+        return
     from attention_zoo.training.plots import plot_alignment
 
     plot_alignment(

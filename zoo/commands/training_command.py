@@ -1,4 +1,4 @@
-"""What the commands that train share: folders of runs, Ctrl-C, progress."""
+"""What the commands that train share: options, Ctrl-C, progress."""
 
 from __future__ import annotations
 
@@ -12,29 +12,10 @@ from typing import Any, TypeVar
 import click
 
 from attention_zoo.cli import InterruptedWork
-from attention_zoo.written_beside import LEFT_BY_A_KILL
-
-CHECKPOINTS = ("last.keras", "best.keras")
-RUN_FILES = (
-    "last.keras",
-    "best.keras",
-    "model.keras",
-    "training.json",
-    "log.csv",
-    "curves.png",
-    "tokenizer.model",
-    "tokenizer.source.model",
-    "tokenizer.target.model",
-)
-# what a kill in the first round leaves; the next run begins it anew
-_BEFORE_THE_FIRST_ROUND = {
-    "log.csv",
-    "tokenizer.model",
-    "tokenizer.source.model",
-    "tokenizer.target.model",
-}
+from attention_zoo.commands.run_folder import has_checkpoint, locked, refuse_to_restart, replaced
 
 Trained = TypeVar("Trained", bound=Any)
+SEED = click.IntRange(0, 2**32 - 1)
 
 
 class Setting(click.ParamType):
@@ -69,21 +50,31 @@ def how_to_resume(command_line: str) -> str:
 
 
 def guarded(
-    output: Path, command_line: str, resume: bool, tensorboard: bool, train: Callable[..., Trained]
+    output: Path,
+    command_line: str,
+    train: Callable[..., Trained],
+    *,
+    resume: bool = False,
+    force: bool = False,
+    tensorboard: bool = False,
 ) -> Trained:
-    """`train(command=..., resume_hint=...)`, with Ctrl-C as an error that says what was kept.
+    """`train(command=..., resume_hint=...)`, alone in its folder.
 
-    Raises FileExistsError if OUTPUT holds a run and `resume` is false.
+    Ctrl-C becomes an error that says what was kept, and so does a full disk.
+
+    Raises FileExistsError if OUTPUT holds a run and neither `resume` nor `force` is given.
     """
-    if not resume:
+    if not resume and not force:
         refuse_to_restart(output)
     go_on = how_to_resume(command_line)
     try:
-        trained = train(command=whole_command(command_line), resume_hint=go_on)
+        with locked(output), replaced(output, force):
+            trained = train(command=whole_command(command_line), resume_hint=go_on)
     except KeyboardInterrupt:
-        kept = any((output / name).exists() for name in CHECKPOINTS)
         message = (
-            f"{output} is kept. To go on: {go_on}" if kept else "nothing was kept: start again"
+            f"{output} is kept. To go on: {go_on}"
+            if has_checkpoint(output)
+            else "nothing was kept: start again"
         )
         raise InterruptedWork(message) from None
     except ImportError as error:
@@ -91,6 +82,10 @@ def guarded(
             raise
         # an extra that the user can install, and no fault of the project
         raise ValueError(str(error)) from error
+    except OSError:
+        if has_checkpoint(output):
+            click.echo(f"The checkpoints in {output} are kept. To go on: {go_on}", err=True)
+        raise
     if not trained.is_published:
         # the run has said already what it kept, and how to go on
         raise click.exceptions.Exit(130)
@@ -100,26 +95,3 @@ def guarded(
 def progress() -> int:
     """How `fit` tells of its progress: a bar on a terminal, a line a round in a log file."""
     return 1 if sys.stdout.isatty() else 2
-
-
-def refuse_to_restart(output: Path) -> None:
-    """Raise FileExistsError if the folder holds a run, or part of one."""
-    present = [name for name in RUN_FILES if (output / name).exists()]
-    if {*present} - _BEFORE_THE_FIRST_ROUND:
-        go_on = "Go on with it by --resume, " if {*CHECKPOINTS} & {*present} else ""
-        ways = f"{go_on}throw it away by --force, or choose another folder."
-        raise FileExistsError(
-            f"{output} holds a run already ({', '.join(present)}). {ways[0].upper()}{ways[1:]}"
-        )
-
-
-def remove_run(output: Path) -> None:
-    """Delete the files of a run, and nothing else that the folder may hold."""
-    import shutil
-
-    for name in RUN_FILES:
-        (output / name).unlink(missing_ok=True)
-    for left in output.glob(LEFT_BY_A_KILL):
-        left.unlink()
-    if (output / "tensorboard").is_dir():
-        shutil.rmtree(output / "tensorboard")
