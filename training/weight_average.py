@@ -31,7 +31,8 @@ class WeightAverage(keras.callbacks.Callback):
     def __enter__(self) -> WeightAverage:
         optimizer = self._of.optimizer
         if optimizer.use_ema and optimizer.built:
-            self._trained = [np.array(weight) for weight in self._of.trainable_variables]
+            weights = self._of.trainable_variables
+            self._trained = [keras.ops.convert_to_numpy(weight).copy() for weight in weights]
             optimizer.finalize_variable_values(self._of.trainable_variables)
         return self
 

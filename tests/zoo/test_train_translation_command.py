@@ -47,7 +47,7 @@ def test_the_options_are_obeyed_and_recorded(run, pairs_file):
 
 def test_other_commands_take_the_run(run, tmp_path, capsys):
     numbers = tmp_path / "numbers.json"
-    assert main(["evaluate", str(run), "--beam", "2", "--json", str(numbers)]) == 0
+    assert main(["evaluate", str(run), "--beam-width", "2", "--json", str(numbers)]) == 0
     found = json.loads(numbers.read_text())["models"][str(run)]["test"]
     metrics = record_of(run)["metrics"]
     assert {name: found[name] for name in ("n", "bleu", "chrf", "bleu_signature")} == {
