@@ -118,27 +118,15 @@ def train_translation(
         _tell(data, batches, tokenizers)
     keras.utils.set_random_seed(seed)
     plain = create_model(name, **options)
-    steps_per_round = _steps_per_round(batches, recipe)
-    stage = _stage(recipe, steps_per_round)
-    model = _trainer(plain, recipe, stage.steps)
-    wait = DataWait()
-    run = TrainingRun(
+    model = _trainer(plain, recipe, _stage(batches, recipe).steps)
+    run = _run(
         model,
-        [stage],
-        lambda _, start, stop: wait.watch(batches.dataset(start, stop)),
+        batches,
+        data,
+        tokenizers,
+        recipe,
         directory,
-        steps_per_round=steps_per_round,
-        identity={
-            "recipe": recipe.to_dict(),
-            "model": options,
-            "name": name,
-            "seed": seed,
-            "data": dict(data.description["sha256"]),
-        },
-        validation=_validation(data, tokenizers, recipe),
-        measure=bleu_measure(model, tokenizers, data.validation, recipe),
-        monitor=recipe.monitor,
-        callbacks=[wait],
+        identity={"model": options, "name": name, "seed": seed},
         tensorboard=tensorboard,
         verbose=verbose,
         resume_hint=resume_hint,
@@ -182,6 +170,37 @@ def _check_before(
         raise CheckpointError(
             f"{directory}: no checkpoint there. Fix: the folder of a run, or start one."
         )
+
+
+def _run(
+    model: Seq2Seq,
+    batches: SentenceBatches,
+    data: TranslationData,
+    tokenizers: TokenizerPair,
+    recipe: TranslationRecipe,
+    directory: Path,
+    identity: Mapping[str, Any],
+    **options: Any,
+) -> TrainingRun:
+    """The run of one stage over the batches, validated after each round."""
+    wait = DataWait()
+    return TrainingRun(
+        model,
+        [_stage(batches, recipe)],
+        lambda _, start, stop: wait.watch(batches.dataset(start, stop)),
+        directory,
+        steps_per_round=_steps_per_round(batches, recipe),
+        identity={
+            "recipe": recipe.to_dict(),
+            "data": dict(data.description["sha256"]),
+            **identity,
+        },
+        validation=_validation(data, tokenizers, recipe),
+        measure=bleu_measure(model, tokenizers, data.validation, recipe),
+        monitor=recipe.monitor,
+        callbacks=[wait],
+        **options,
+    )
 
 
 def _batches(
@@ -238,8 +257,8 @@ def _steps_per_round(batches: SentenceBatches, recipe: TranslationRecipe) -> int
     return steps
 
 
-def _stage(recipe: TranslationRecipe, steps_per_round: int) -> Stage:
-    steps = recipe.epochs * recipe.rounds_per_epoch * steps_per_round
+def _stage(batches: SentenceBatches, recipe: TranslationRecipe) -> Stage:
+    steps = recipe.epochs * recipe.rounds_per_epoch * _steps_per_round(batches, recipe)
     return Stage(
         {recipe.buckets[-1]: 1.0},
         steps,

@@ -181,6 +181,11 @@ def test_alignments_of_one_kind(translate, tmp_path):
     code, out, err = translate("", "--alignments", tmp_path / "y.png")
     assert (code, out) == (2, "\n")
     assert "nothing to draw" in err
+    code, out, err = translate("", "--alignments", tmp_path / "y")
+    assert (code, out) == (0, "\n")
+    assert "no picture" in err
+    assert (tmp_path / "y.json").exists()
+    assert not (tmp_path / "y.png").exists()
 
 
 def test_what_is_no_translation_model(translate, tmp_path, file):

@@ -208,8 +208,10 @@ def _write_alignments(answers: Iterable[Translation], path: Path) -> None:
     drawn = next((answer for answer in answers if answer.tokens), None)
     if suffix == ".json":
         return
+    if drawn is None and suffix:
+        raise ValueError(f"{path}: there is nothing to draw, expected a line that is not blank.")
     if drawn is None:
-        click.echo(f"Note: no line has text, so there is no picture {path}", err=True)
+        click.echo(f"Note: no line has text, so there is no picture {path}.png", err=True)
         return
     from attention_zoo.training.plots import plot_alignment
 
