@@ -45,7 +45,10 @@ class AttentionMechanism(keras.layers.Layer):
         return values
 
     def score(self, query, keys, state):
-        """Scores (batch, T_enc) for a query (batch, d_s); (batch, T_dec, T_enc) for a sequence."""
+        """Scores (batch, T_enc) for a query (batch, d_s); (batch, T_dec, T_enc) for a sequence.
+
+        In the compute type or in float32, in which the softmax is computed anyway.
+        """
         raise NotImplementedError
 
     def initial_state(self, values, mask):
@@ -79,7 +82,7 @@ class AttentionMechanism(keras.layers.Layer):
         if mask is not None:
             for _ in range(len(scores.shape) - 2):
                 mask = ops.expand_dims(mask, 1)  # (batch, 1, ..., T_enc)
-        weights = masked_softmax(scores, mask)
+        weights = self.cast(masked_softmax(scores, mask))
         used = weights
         if training and self.dropout > 0:
             used = keras.random.dropout(weights, self.dropout, seed=self.seed_generator)
@@ -184,7 +187,7 @@ class AttentionMechanism(keras.layers.Layer):
         return {}
 
     def cast(self, weight):
-        """A weight in the compute type, also outside of `__call__`'s autocast scope."""
+        """A tensor in the compute type, also outside of `__call__`'s autocast scope."""
         return ops.cast(weight, self.compute_dtype)
 
     def get_config(self):

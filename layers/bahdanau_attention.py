@@ -58,15 +58,17 @@ class BahdanauAttention(AttentionMechanism):
         self.built = True
 
     def project(self, keys):
-        return ops.matmul(keys, self.cast(self.U_a))  # (batch, T_enc, d_attn)
+        # float32 for what the score does with them: a CPU's tanh, and sums, are slower in bfloat16
+        return ops.cast(ops.matmul(keys, self.cast(self.U_a)), "float32")  # (batch, T_enc, d_attn)
 
     def score(self, query, keys, state):
         projected = ops.matmul(query, self.cast(self.W_a))  # (batch[, T_dec], d_attn)
+        projected = ops.cast(projected, keys.dtype)
         if len(query.shape) == 3:
             keys = ops.expand_dims(keys, 1)  # (batch, 1, T_enc, d_attn)
         hidden = ops.tanh(ops.expand_dims(projected, -2) + keys)
         # as a product: one pass over hidden in place of two
-        scores = ops.matmul(hidden, ops.expand_dims(self.cast(self.v_a), -1))
+        scores = ops.matmul(hidden, ops.expand_dims(ops.cast(self.v_a, keys.dtype), -1))
         return ops.squeeze(scores, -1)  # (batch[, T_dec], T_enc)
 
     def _widths(self):
