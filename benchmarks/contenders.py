@@ -1,18 +1,15 @@
-"""What the training benchmark times: our step in three forms, a Keras loop, a PyTorch peer."""
+"""What the training benchmark times in TensorFlow: our step in three forms, and a Keras loop."""
 
 from __future__ import annotations
 
-import re
 import statistics
-import subprocess
-import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import keras
 import numpy as np
 import tensorflow as tf
+from contender_process import KERAS, OURS
 from plain_keras import PlainKeras
 from step_size import StepSize
 
@@ -22,17 +19,7 @@ from attention_zoo.training.fused_adam import FusedAdam
 from attention_zoo.training.losses import MaskedCrossEntropy
 from attention_zoo.vocabulary import BOS, FIRST_SYMBOL
 
-OURS = {
-    "ours, float32, graph": ("float32", False),
-    "ours, mixed bfloat16, graph": ("mixed_bfloat16", False),
-    "ours, float32, XLA": ("float32", True),
-}
-"""Name -> dtype policy, and whether XLA compiles the step."""
-
 _WARM_UP = 3  # steps that are not counted, as many as the peer's
-
-KERAS = "plain Keras loop, float32, graph"
-PEER = "PyTorch peer, float32, eager"
 
 
 def our_model(size: StepSize, dtype: str = "float32") -> Seq2Seq:
@@ -107,37 +94,3 @@ def keras_contender(size: StepSize) -> KerasContender:
     batch = drawn_batch(size)
     inputs = (batch["source"], shifted(batch["target"]))
     return KerasContender(KERAS, model, (inputs, batch["target"]))
-
-
-class PeerContender:
-    """A script in another process that prints one line `... ms/step ... tokens/s` a round.
-
-    Raises:
-        ValueError: the script fails, or prints something else.
-    """
-
-    name = PEER
-
-    def __init__(self, script: Path, size: StepSize) -> None:
-        self._script = script
-        self._size = size
-        self.first_step = float("nan")
-        self.round(1)
-
-    def round(self, steps: int) -> float:
-        """Seconds a step, as the script says."""
-        size = self._size
-        options = {"batch": size.batch, "length": size.length, "vocab": size.vocab}
-        options |= {"width": size.width, "steps": steps}
-        words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
-        ran = subprocess.run(
-            [sys.executable, str(self._script), *words], capture_output=True, text=True, check=False
-        )
-        told = re.search(r"([\d.]+) ms/step", ran.stdout)
-        if ran.returncode or told is None:
-            raise ValueError(
-                f"{self._script}: expected a line with `... ms/step`, got exit code "
-                f"{ran.returncode} and {(ran.stdout + ran.stderr).strip()[-300:]!r}. Fix: the "
-                "script of the peer, which takes --batch --length --vocab --width --steps."
-            )
-        return float(told[1]) / 1000

@@ -10,21 +10,22 @@ import importlib.util
 import os
 import platform
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import numpy as np
+from contender_process import KERAS, OURS, PEAKS, ContenderProcess
+from peer_contender import PEER, PeerContender
 from result_table import markdown_table
 from step_size import StepSize
 
 from attention_zoo.commands.quiet_import import LOG_LEVEL, SILENT, import_tensorflow
 from attention_zoo.written_beside import written_beside
 
-if TYPE_CHECKING:
-    from contenders import KerasContender, PeerContender
-
+_PRODUCTS = 5  # of large matrices a round, the fastest of which counts
 SIZES = ("64,20,4096,256", "64,18,8000,320")
 COLUMNS = (
     "batch",
@@ -98,14 +99,14 @@ def main(
     if missing:
         click.echo(missing)
         peer = None
-    os.environ.setdefault(LOG_LEVEL, SILENT)
-    import_tensorflow()
     try:
         rows = [row for size in sizes for row in measure(size, rounds, steps, peer)]
     except ValueError as error:
         raise click.ClickException(str(error)) from error
     curves: dict[str, list[float]] = {}
     if curve_steps:
+        os.environ.setdefault(LOG_LEVEL, SILENT)
+        import_tensorflow()
         from loss_curves import loss_curves
 
         click.echo(f"losses of {curve_steps} steps: {sizes[0]}")
@@ -135,24 +136,25 @@ def missing_peer(peer: Path | None) -> str:
 
 def measure(size: StepSize, rounds: int, steps: int, peer: Path | None) -> list[dict[str, Any]]:
     """A row for each contender at this size."""
-    from contenders import OURS, PeerContender, keras_contender, our_contender
-    from matrix_peak import MatrixPeak
-
     click.echo(f"{size}: building and compiling")
-    contenders: list[KerasContender | PeerContender] = [our_contender(n, size) for n in OURS]
-    contenders.append(keras_contender(size))
-    if peer is not None:
-        contenders.append(PeerContender(peer, size))
-    peaks = {dtype: MatrixPeak(dtype) for dtype in ("float32", "bfloat16")}
-    seconds: dict[str, list[float]] = {contender.name: [] for contender in contenders}
-    peak = dict.fromkeys(peaks, 0.0)
-    for number in range(rounds):
-        for dtype, product in peaks.items():
-            peak[dtype] = max(peak[dtype], product.measure())
-        for contender in contenders:
-            seconds[contender.name].append(contender.round(steps))
-        told = ", ".join(f"{name} {values[-1] * 1e3:.0f} ms" for name, values in seconds.items())
-        click.echo(f"round {number + 1} of {rounds}: {told}")
+    with ExitStack() as workers:
+
+        def started(name: str) -> ContenderProcess:
+            return workers.enter_context(closing(ContenderProcess(name, size)))
+
+        contenders: list[ContenderProcess | PeerContender] = [started(n) for n in (*OURS, KERAS)]
+        if peer is not None:
+            contenders.append(PeerContender(peer, size))
+        products = [started(dtype) for dtype in PEAKS]
+        seconds: dict[str, list[float]] = {contender.name: [] for contender in contenders}
+        peak = dict.fromkeys(PEAKS, 0.0)
+        for number in range(rounds):
+            for product in products:
+                peak[product.name] = max(peak[product.name], product.round(_PRODUCTS))
+            for contender in contenders:
+                seconds[contender.name].append(contender.round(steps))
+            told = ", ".join(f"{name} {taken[-1] * 1e3:.0f} ms" for name, taken in seconds.items())
+            click.echo(f"round {number + 1} of {rounds}: {told}")
     first = {contender.name: contender.first_step for contender in contenders}
     return rows_of(size, seconds, peak, first)
 
@@ -167,8 +169,6 @@ def rows_of(
 
     A round's ratio to the peer is taken within the round; the median of these is shown.
     """
-    from contenders import PEER
-
     rows = []
     work = size.step_multiply_adds()
     for name, values in seconds.items():

@@ -4,12 +4,12 @@ import csv
 import importlib.util
 import sys
 
-import matrix_peak
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from contenders import KERAS, OURS, PEER, PeerContender
+from contender_process import KERAS, OURS, ContenderProcess
 from loss_curves import CURVES, REFERENCE
+from peer_contender import PEER, PeerContender
 from step_size import StepSize
 
 SIZE = StepSize(batch=3, length=4, vocab=11, width=5)
@@ -65,6 +65,12 @@ def test_the_peer_is_a_script_that_prints_a_line(peer):
         contender.round(2)
 
 
+def test_a_worker_that_ends_is_told_of(capfd):
+    with pytest.raises(ValueError, match=r"no such contender: .* its worker, .* exit code 1"):
+        ContenderProcess("no such contender", SIZE)
+    assert "KeyError: 'no such contender'" in capfd.readouterr().err
+
+
 def test_without_a_peer_the_reason_is_told(benchmark, peer, monkeypatch):
     assert "no script was given" in benchmark.missing_peer(None)
     monkeypatch.setattr(benchmark.importlib.util, "find_spec", lambda name: None)
@@ -88,7 +94,6 @@ def run(benchmark, tmp_path_factory):
     script.write_text(PEER_SCRIPT)
     patch = pytest.MonkeyPatch()
     patch.setattr(benchmark, "missing_peer", lambda peer: "")
-    patch.setattr(matrix_peak.MatrixPeak.__init__, "__defaults__", (64,))
     options = ["--peer", script, "--rounds", 2, "--steps", 2, "--size", "3,4,11,5"]
     options += ["--curve-steps", 6, "-o", folder / "out"]
     result = CliRunner().invoke(benchmark.main, [str(word) for word in options])
