@@ -70,7 +70,12 @@ class AttentionCell(DecoderCell):
             tuple(carried),
             training,
         )
+        if "probe" in prepared:
+            context = context + prepared["probe"]
         return context, self.mechanism.alignments(weights), list(carried)
+
+    def reads_memory_plainly(self, training):
+        return self.mechanism.reads_plainly(training)
 
     def split_states(self, states, n_own=0):
         """(states of the inner cell, of the order, of the mechanism)."""

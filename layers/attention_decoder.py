@@ -4,6 +4,7 @@ import keras
 
 from attention_zoo.layers.cell_dropout import held_dropout
 from attention_zoo.layers.decoder_cell import DecoderCell
+from attention_zoo.layers.late_gradient import MemoryProbe, late_loop
 from attention_zoo.layers.run_time_checks import tie_axes
 from attention_zoo.layers.time_loop import time_loop
 
@@ -14,7 +15,7 @@ class AttentionDecoder(keras.layers.Layer):
 
     What does not depend on the step is done for all steps at once: keys and the inputs' share of
     the first product before the loop; with `LuongCell` without input feeding also the attention,
-    after it.
+    after it. In training the gradients of weights and memory are taken after the loop too.
 
     Args:
         cell: `BahdanauCell`, `LuongCell` or `PlainCell`.
@@ -109,18 +110,34 @@ class AttentionDecoder(keras.layers.Layer):
         projected = cell.project_inputs(inputs, weights)
         if cell.attends_after_loop(states):
 
-            def advance(projected, states):
+            def advance(projected, states, weights=weights, _=None):
                 return cell.advance(projected, None, states, weights, training)
 
-            outputs, states = time_loop(advance, projected, states)
+            outputs, states = self._loop(advance, projected, states, weights, training)
             return cell.finish(outputs, prepared, training), states
 
-        def step(projected, states):
-            outputs, states = cell.step(projected, states, prepared, weights, training)
+        probe = None
+        if training and cell.first_step.late_weights and cell.reads_memory_plainly(training):
+            probe = MemoryProbe(prepared["memory"], keras.ops.shape(inputs)[1])
+            prepared = {**prepared, "memory": probe.frozen}
+
+        def step(projected, states, weights=weights, zeros=None):
+            read = prepared if zeros is None else {**prepared, "probe": zeros}
+            outputs, states = cell.step(projected, states, read, weights, training)
             return tuple(x for x in outputs if x is not None), states
 
-        outputs, states = time_loop(step, projected, states)
-        return (*outputs, None, None)[:3], states
+        outputs, states = self._loop(step, projected, states, weights, training, probe)
+        outputs = (*outputs, None, None)[:3]
+        if probe is not None:
+            probe.alignments = outputs[2]
+        return outputs, states
+
+    def _loop(self, step, projected, states, weights, training, probe=None):
+        cell_step = self.cell.first_step
+        if not (training and cell_step.late_weights):
+            return time_loop(step, projected, states)
+        zeros = None if probe is None else probe.zeros
+        return late_loop(step, projected, states, cell_step, weights, zeros)
 
     def get_config(self):
         return {**super().get_config(), "cell": keras.saving.serialize_keras_object(self.cell)}

@@ -95,6 +95,13 @@ class AttentionMechanism(keras.layers.Layer):
             return ops.squeeze(ops.matmul(ops.expand_dims(weights, 1), values), 1)
         return ops.matmul(weights, values)  # (batch, T_dec, d_h)
 
+    def reads_plainly(self, training):
+        """Whether `attend` gives ``sum_i a_i h_i`` of the weights that it returns."""
+        base, own = AttentionMechanism, type(self)
+        names = ("attend", "read", "split_values", "alignments", "axes_of_scores")
+        is_own = all(getattr(own, name) is getattr(base, name) for name in names)
+        return is_own and not (training and self.dropout > 0)
+
     def alignments(self, weights):
         """The weights as one row of (batch[, T_dec], T_enc): the mean over heads, if any."""
         return ops.mean(weights, axis=1) if self.axes_of_scores() else weights

@@ -21,6 +21,8 @@ def cell_step(cell):
 class WholeStep:
     """Any cell, as it is: nothing leaves the loop."""
 
+    late_weights = ()
+
     def __init__(self, cell):
         self.cell = cell
 
@@ -43,7 +45,13 @@ class WholeStep:
 
 
 class _SplitStep:
-    """Base of the cells with one kernel: x = [y; extra] kernel + bias."""
+    """Base of the cells with one kernel: x = [y; extra] kernel + bias.
+
+    In a loop whose gradients are taken late (see `late_gradient`), ``weights["used"]`` is a dict
+    in which a step keeps what it multiplies with `late_weights`.
+    """
+
+    late_weights = ("recurrent", "extra")
 
     def __init__(self, cell):
         self.cell = cell
@@ -65,9 +73,27 @@ class _SplitStep:
         return weights
 
     def __call__(self, projected, extra, states, weights, training):
+        used = weights.get("used", {})
+        used["h"] = states[0]
         if extra is not None:
+            used["extra"] = extra
             projected = projected + ops.matmul(extra, weights["extra"])
         return self._advance(projected, states, weights)
+
+    def late_gradients(self, used, d_projected):
+        """name -> gradient, of what all steps used and d projected, (batch, T, ...) both.
+
+        ``extra`` and, but in the GRU, ``h recurrent`` are added to `projected`, whose gradient is
+        then theirs.
+        """
+        gradients = {"recurrent": _product(used["h"], self._d_inner(used, d_projected))}
+        if "extra" in used:
+            gradients["extra"] = _product(used["extra"], d_projected)
+        return gradients
+
+    def _d_inner(self, used, d_projected):
+        """Gradient of ``h recurrent``, (batch, T, width)."""
+        return d_projected
 
     def _advance(self, projected, states, weights):
         raise NotImplementedError  # by the subclass of each kind of cell
@@ -100,9 +126,15 @@ class GRUStep(_SplitStep):
         h_z, h_r, h_h = ops.split(inner, 3, axis=-1)
         z = self.cell.recurrent_activation(x_z + h_z)
         r = self.cell.recurrent_activation(x_r + h_r)
+        weights.get("used", {})["r"] = r
         candidate = self.cell.activation(x_h + r * h_h)
         h = z * h + (1 - z) * candidate
         return h, [h]
+
+    def _d_inner(self, used, d_projected):
+        # the candidate reads r * (h recurrent)
+        d_z, d_r, d_h = ops.split(d_projected, 3, axis=-1)
+        return ops.concatenate([d_z, d_r, used["r"] * d_h], axis=-1)
 
 
 class LSTMStep(_SplitStep):
@@ -124,6 +156,11 @@ class SimpleRNNStep(_SplitStep):
     def _advance(self, projected, states, weights):
         h = self.cell.activation(projected + ops.matmul(states[0], weights["recurrent"]))
         return h, [h]
+
+
+def _product(x, dy):
+    """sum over batch and steps of x^T dy: (batch, T, n), (batch, T, m) -> (n, m)."""
+    return ops.tensordot(x, dy, axes=([0, 1], [0, 1]))
 
 
 _SPLIT = {

@@ -80,6 +80,15 @@ class DecoderCell(keras.layers.Layer):
         """Weights in the form that `step` reads, so that a loop makes them once."""
         return self._steps[0].weights(self.d_emb)
 
+    @property
+    def first_step(self):
+        """The step of the first layer, which reads the projected inputs."""
+        return self._steps[0]
+
+    def reads_memory_plainly(self, training):
+        """Whether each step reads the memory once, as ``sum_i a_{t,i} h_i`` of its alignments."""
+        return False
+
     def prepare(self, memory=None, mask=None):
         """What the steps read of the memory: keys, memory and mask; made once a sequence."""
         return {}

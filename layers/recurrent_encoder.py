@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from attention_zoo.layers.cell_step import cell_step
+from attention_zoo.layers.late_gradient import late_loop
 from attention_zoo.layers.run_time_checks import check_tensors, tie_axes
 from attention_zoo.layers.time_loop import time_loop
 
@@ -111,7 +112,7 @@ class RecurrentEncoder(keras.layers.Layer):
             if i > 0:
                 memory = self.dropouts[i - 1](memory, training=training)
             outputs, finals = zip(
-                *(self._run(cell, memory, mask, n == 1) for n, cell in enumerate(cells)),
+                *(self._run(cell, memory, mask, n == 1, training) for n, cell in enumerate(cells)),
                 strict=True,
             )
             memory = _join(outputs)
@@ -119,16 +120,19 @@ class RecurrentEncoder(keras.layers.Layer):
             states.append([_join(parts) for parts in zip(*finals, strict=True)])
         return {"memory": memory, "states": states}
 
-    def _run(self, cell, inputs, mask, reverse):
+    def _run(self, cell, inputs, mask, reverse, training):
         step = cell_step(cell)
         weights = step.weights(inputs.shape[-1])
         width = keras.tree.flatten(cell.state_size)
         zeros = [ops.zeros((ops.shape(inputs)[0], w), dtype=self.compute_dtype) for w in width]
 
-        def one_step(projected, states):
+        def one_step(projected, states, weights=weights, _=None):
             return step(projected, None, states, weights, False)
 
-        return time_loop(one_step, step.project(inputs, weights), zeros, mask, reverse)
+        projected = step.project(inputs, weights)
+        if training and step.late_weights:
+            return late_loop(one_step, projected, zeros, step, weights, mask=mask, reverse=reverse)
+        return time_loop(one_step, projected, zeros, mask, reverse)
 
     def get_config(self):
         return {
