@@ -46,32 +46,32 @@ def check_axes(
     for name, (shape, axes) in tensors.items():
         if len(shape) != len(axes):
             raise ShapeError(
-                f"{owner}: {name} has shape {_numbers(shape)}, {len(shape)} axes; expected "
-                f"{_words(axes)}, {len(axes)} axes. "
-                f"Fix: {fixes.get(name, _rank_fix(name, len(shape), axes))}"
+                f"{owner}: {name} has shape {in_numbers(shape)}, {len(shape)} axes; expected "
+                f"{in_words(axes)}, {len(axes)} axes. "
+                f"Fix: {fixes.get(name, rank_fix(name, len(shape), axes))}"
             )
-    sizes, origin = _settle(tensors, fixed or {})
+    sizes, origin = settle_axes(tensors, fixed or {})
     for name, (shape, axes) in tensors.items():
         for axis, size in zip(axes, shape, strict=True):
             if size is None:
                 continue
             if size != sizes[axis]:
                 raise ShapeError(
-                    f"{owner}: {name} has shape {_numbers(shape)}; expected {_words(axes)} = "
-                    f"{_numbers([sizes[a] for a in axes])}. "
+                    f"{owner}: {name} has shape {in_numbers(shape)}; expected {in_words(axes)} = "
+                    f"{in_numbers([sizes[a] for a in axes])}. "
                     f"{axis} = {sizes[axis]} is fixed by {origin[axis]}. "
-                    f"Fix: {fixes.get(name, _size_fix(name, shape, axes, axis, sizes))}"
+                    f"Fix: {fixes.get(name, size_fix(name, shape, axes, axis, sizes))}"
                 )
             if size == 0 and axis in at_least_one:
                 raise ShapeError(
-                    f"{owner}: {name} has shape {_numbers(shape)}; expected {_words(axes)} with "
-                    f"{axis} of at least 1. Fix: pass at least one step of {name}, padding if "
-                    f"there is nothing else."
+                    f"{owner}: {name} has shape {in_numbers(shape)}; expected {in_words(axes)} "
+                    f"with {axis} of at least 1. Fix: pass at least one step of {name}, padding "
+                    f"if there is nothing else."
                 )
     return sizes
 
 
-def _settle(
+def settle_axes(
     tensors: Tensors, fixed: Mapping[str, tuple[int | None, str]]
 ) -> tuple[dict[str, int | None], dict[str, str]]:
     """The size of each axis and the name of what fixed it."""
@@ -94,26 +94,30 @@ def _settle(
     return sizes, origin
 
 
-def _numbers(shape: Shape) -> str:
+def in_numbers(shape: Shape) -> str:
+    """`(3, 5)`, with ? for what is not known."""
     inside = ", ".join("?" if size is None else str(size) for size in shape)
     return f"({inside},)" if len(shape) == 1 else f"({inside})"
 
 
-def _words(axes: Sequence[str]) -> str:
+def in_words(axes: Sequence[str]) -> str:
+    """`(batch, T_enc)`."""
     return f"({', '.join(axes)},)" if len(axes) == 1 else f"({', '.join(axes)})"
 
 
-def _rank_fix(name: str, rank: int, axes: Sequence[str]) -> str:
+def rank_fix(name: str, rank: int, axes: Sequence[str]) -> str:
+    """Advice for a tensor that has another number of axes."""
     if rank == len(axes) - 1 and axes[0] == "batch":
         return f"add the missing axis, for one example `{name}[None]` puts batch first."
     if rank == len(axes) + 1:
-        return f"remove the extra axis of {name} (squeeze), or pass one {_words(axes)} at a time."
-    return f"reshape {name} to {_words(axes)}."
+        return f"remove the extra axis of {name} (squeeze), or pass one {in_words(axes)} at a time."
+    return f"reshape {name} to {in_words(axes)}."
 
 
-def _size_fix(
+def size_fix(
     name: str, shape: Shape, axes: Sequence[str], axis: str, sizes: Mapping[str, int | None]
 ) -> str:
+    """Advice for a tensor one of whose axes has another size."""
     wanted = [sizes[a] for a in axes]
     swapped = list(shape)
     for i in range(len(shape) - 1):
