@@ -13,6 +13,7 @@ FOLDERS = {
     "attention_zoo": "zoo",
     "attention_zoo.layers": "layers",
     "attention_zoo.training": "training",
+    "attention_zoo.explain": "explain",
     "attention_zoo.export": "export",
     "attention_zoo.saved_models": "saved_models",
 }
@@ -95,7 +96,7 @@ def translation_folder(translation_model, tokenizers, tmp_path_factory) -> Path:
         folder,
         formats=("tflite", "onnx"),
         beam_width=3,
-        storage="float16",
+        quantize=("float16", "int8"),
         tokenizers=tokenizers,
     )
     return folder

@@ -11,6 +11,7 @@ ALLOWED = {
     "attention_zoo.layers": set(),
     "attention_zoo": {"attention_zoo.layers"},
     "attention_zoo.training": {"attention_zoo.layers", "attention_zoo"},
+    "attention_zoo.explain": {"attention_zoo.layers", "attention_zoo"},
     "attention_zoo.export": {"attention_zoo.layers", "attention_zoo"},
     "attention_zoo.saved_models": set(),
     "attention_zoo.__main__": {"attention_zoo.cli"},
@@ -20,6 +21,7 @@ ALLOWED = {
         "attention_zoo.cli",
         "attention_zoo.layers",
         "attention_zoo.training",
+        "attention_zoo.explain",
         "attention_zoo.export",
     },
 }
@@ -103,8 +105,8 @@ def test_the_check_of_directions_sees_each_way_to_write_an_import(tmp_path, modu
     assert bool(wrong_direction(module, path)) == refused
 
 
-def test_training_and_export_are_joined_only_inside_functions_of_commands(modules):
-    joined = ("attention_zoo.training", "attention_zoo.export")
+def test_training_explain_and_export_are_joined_only_inside_functions_of_commands(modules):
+    joined = ("attention_zoo.training", "attention_zoo.explain", "attention_zoo.export")
     wrong = [
         f"{path.name}:{line}: {name}"
         for module, path in modules.items()

@@ -17,6 +17,7 @@ PACKAGES = [
     "attention_zoo",
     "attention_zoo.layers",
     "attention_zoo.training",
+    "attention_zoo.explain",
     "attention_zoo.export",
 ]
 
@@ -61,6 +62,7 @@ def test_subpackages_are_attributes_of_the_package(run_python):
         ("layers", "attention_zoo.layers"),
         ("layers.shapes", "attention_zoo.layers"),
         ("training", "attention_zoo.training"),
+        ("explain", "attention_zoo.explain"),
         ("export", "attention_zoo.export"),
         ("saved_models", "attention_zoo.saved_models"),
     ],

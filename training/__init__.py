@@ -25,7 +25,6 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time NAMES decid
     from attention_zoo.training.metrics import SequenceAccuracy as SequenceAccuracy
     from attention_zoo.training.metrics import TokenAccuracy as TokenAccuracy
     from attention_zoo.training.plots import plot_accuracy_by_length as plot_accuracy_by_length
-    from attention_zoo.training.plots import plot_alignment as plot_alignment
     from attention_zoo.training.recipe import RECIPES as RECIPES
     from attention_zoo.training.recipe import Recipe as Recipe
     from attention_zoo.training.recipe import get_recipe as get_recipe
@@ -84,7 +83,6 @@ NAMES = {
     "load_aligned_splits": "translation_data",
     "load_translation_data": "translation_data",
     "plot_accuracy_by_length": "plots",
-    "plot_alignment": "plots",
     "plot_bleu_by_length": "translation_plots",
     "plot_training_curves": "translation_plots",
     "read_references": "reference_files",

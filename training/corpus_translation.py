@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attention_zoo.training.sorted_batches import padded, sorted_batches
+from attention_zoo.sorted_batches import padded, sorted_batches
 
 if TYPE_CHECKING:
     from attention_zoo.seq2seq import Seq2Seq

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attention_zoo.sorted_batches import padded, sorted_batches
 from attention_zoo.training.corpus_translation import Progress, check_vocabularies
 from attention_zoo.training.sentence_pairs import SentencePair
-from attention_zoo.training.sorted_batches import padded, sorted_batches
 from attention_zoo.vocabulary import PAD
 
 if TYPE_CHECKING:

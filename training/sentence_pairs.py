@@ -49,6 +49,8 @@ def read_tsv(
     skip_bad: bool = False,
     *,
     content: bytes | None = None,
+    separator: str = "\t",
+    keep_empty: bool = False,
 ) -> ReadPairs:
     """Read tab-separated sentence pairs: plain text, `.gz`, or the only text file of a `.zip`.
 
@@ -61,6 +63,9 @@ def read_tsv(
         skip_bad: count and leave out lines with too few columns, bad UTF-8, a NUL byte or an
             empty side, rather than raise.
         content: the plain text itself; `path` is then only its name in messages.
+        separator: what stands between columns, where it is no tab.
+        keep_empty: take empty lines and empty sides as they are, so that pairs and lines have the
+            same numbers.
 
     Raises:
         PairFileError: names the file and the line; also where no pair is left.
@@ -79,15 +84,18 @@ def read_tsv(
     def pair_of(line: bytes) -> SentencePair:
         text = _decoded(line)
         if not text.strip():
+            if keep_empty:
+                return SentencePair("", "")
             raise _empty_line()
-        cells = text.split("\t")
+        cells = text.split(separator)
         if len(cells) < needed:
+            kind, mark = ("tab", "a tab") if separator == "\t" else (separator, separator)
             raise _BadLine(
                 "too few columns",
-                f"expected at least {needed} tab-separated columns, got {len(cells)}",
-                "put a tab between the sentences, or name other columns",
+                f"expected at least {needed} {kind}-separated columns, got {len(cells)}",
+                f"put {mark} between the sentences, or name other columns",
             )
-        return _pair(cells[source_column], cells[target_column])
+        return _pair(cells[source_column], cells[target_column], keep_empty)
 
     pairs: list[SentencePair] = []
     skipped: Counter[str] = Counter()
@@ -95,12 +103,16 @@ def read_tsv(
         try:
             pairs.append(pair_of(line))
         except _BadLine as bad:
-            _skip_or_raise(bad, f"{path}:{number}", skip_bad, skipped)
+            _skip_or_raise(bad, f"{path}:{number}", skip_bad, skipped, offer=not keep_empty)
     return _read(pairs, skipped, str(path))
 
 
 def read_aligned(
-    source_file: str | Path, target_file: str | Path, skip_bad: bool = False
+    source_file: str | Path,
+    target_file: str | Path,
+    skip_bad: bool = False,
+    *,
+    keep_empty: bool = False,
 ) -> ReadPairs:
     """Read two text files, plain or `.gz`, whose lines are translations of each other.
 
@@ -108,6 +120,7 @@ def read_aligned(
         source_file, target_file: one sentence a line, UTF-8.
         skip_bad: count and leave out pairs with bad UTF-8, a NUL byte or an empty side, and the
             lines that only one of the files has, rather than raise.
+        keep_empty: as for `read_tsv`.
 
     Raises:
         PairFileError: names the file and the line; also where no pair is left.
@@ -132,9 +145,9 @@ def read_aligned(
             path = target_file
             target_text = _decoded(target)
             path = source_file if not source_text.strip() else target_file
-            pairs.append(_pair(source_text, target_text))
+            pairs.append(_pair(source_text, target_text, keep_empty))
         except _BadLine as bad:
-            _skip_or_raise(bad, f"{path}:{number}", skip_bad, skipped)
+            _skip_or_raise(bad, f"{path}:{number}", skip_bad, skipped, offer=not keep_empty)
     return _read(pairs, skipped, f"{source_file}, {target_file}")
 
 
@@ -145,12 +158,12 @@ def _read(pairs: list[SentencePair], skipped: Counter[str], name: str) -> ReadPa
     return ReadPairs(pairs, dict(skipped))
 
 
-def _skip_or_raise(bad: _BadLine, where: str, skip_bad: bool, skipped: Counter[str]) -> None:
+def _skip_or_raise(
+    bad: _BadLine, where: str, skip_bad: bool, skipped: Counter[str], offer: bool
+) -> None:
     if not skip_bad:
-        raise PairFileError(
-            f"{where}: {bad.detail}. Fix: {bad.fix}; or leave such lines out (skip_bad, on the "
-            "command line --skip-bad)."
-        )
+        other = "; or leave such lines out (skip_bad, on the command line --skip-bad)"
+        raise PairFileError(f"{where}: {bad.detail}. Fix: {bad.fix}{other if offer else ''}.")
     skipped[bad.reason] += 1
 
 
@@ -173,8 +186,10 @@ def _empty_line() -> _BadLine:
     return _BadLine("empty line", "expected a pair of sentences, got nothing", "remove the line")
 
 
-def _pair(source: str, target: str) -> SentencePair:
+def _pair(source: str, target: str, keep_empty: bool = False) -> SentencePair:
     source, target = source.strip(), target.strip()
+    if keep_empty:
+        return SentencePair(source, target)
     for side, text in (("source", source), ("target", target)):
         if not text:
             if not source and not target:

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
+from attention_zoo.figure_file import save_figure
 from attention_zoo.training.bleu import TranslationScores, band_names
-from attention_zoo.training.plots import COLOURS, save_figure
+from attention_zoo.training.plots import COLOURS
 from attention_zoo.training.run_log import RunLog
 
 

@@ -35,7 +35,7 @@ NAMES = {
 }
 
 __getattr__, __dir__ = lazy_package(
-    __name__, NAMES, ("export", "layers", "saved_models", "training")
+    __name__, NAMES, ("explain", "export", "layers", "saved_models", "training")
 )
 __all__ = list(NAMES)
 

@@ -25,9 +25,12 @@ COMMANDS = {
     "score": "score",
     "translate": "translate",
     "predict": "predict",
+    "explain": "explain",
+    "align": "align",
     "export": "export",
     "validate": "validate",
     "study": "study",
+    "doctor": "doctor",
     "demo": "demo",
 }
 USER_ERROR = 2

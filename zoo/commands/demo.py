@@ -41,7 +41,7 @@ def command(output: Path, seed: int, force: bool) -> None:
     Example:
       attention-zoo demo --output demo
     """
-    from attention_zoo.commands import evaluate, export, train
+    from attention_zoo.commands import copy_evaluation, export, train
     from attention_zoo.commands.run_folder import refuse_to_restart
     from attention_zoo.commands.training_command import progress
 
@@ -57,7 +57,7 @@ def command(output: Path, seed: int, force: bool) -> None:
 
     lengths = ",".join(map(str, trained.accuracies))
     _announce(f"evaluate {run} --lengths {lengths}")
-    evaluate.show("Fresh sequences, by length", trained.accuracies, trained.task.chance)
+    copy_evaluation.show("Fresh sequences, by length", trained.accuracies, trained.task.chance)
 
     try:
         _export_and_answer(trained.model, run, exported, plot, force)

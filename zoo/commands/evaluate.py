@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -15,15 +14,13 @@ from attention_zoo.commands.data_options import NAMES, DataChoice, data_options
 from attention_zoo.commands.lengths import LENGTHS
 from attention_zoo.written_beside import written_beside
 
-if TYPE_CHECKING:
-    from attention_zoo import Seq2Seq
-    from attention_zoo.training.copy_task import CopyTask
-    from attention_zoo.training.evaluation import LengthAccuracy
-
 COPY_OPTIONS = {"lengths", "n", "seed"}
 TRANSLATION_OPTIONS = NAMES | {
     *("split", "limit", "greedy", "beam_width", "length_penalty", "tokenize", "lowercase"),
-    *("batch_size", "output", "file"),
+    *("batch_size", "output", "file", "alignments", "bitext"),
+}
+ALIGNMENT_OPTIONS = {
+    *("alignments", "bitext", "test_source", "test_target", "reverse", "limit", "batch_size"),
 }
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -80,6 +77,18 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     "folder (model.onnx, model.int8.onnx, model.tflite).",
 )
 @click.option("--output", type=_FILE, help="Write the translations, a line a source.")
+@click.option(
+    "--alignments",
+    metavar="GOLD",
+    type=_FILE,
+    help="Measure word alignments instead, against those of people: a line a pair, `1-1` sure and "
+    "`1p2` possible. The pairs, tokenised: --bitext, or --test-source and --test-target.",
+)
+@click.option(
+    "--bitext",
+    type=click.Path(dir_okay=False),
+    help="The pairs of --alignments, one a line, as `first ||| second`.",
+)
 @data_options
 @click.pass_context
 def command(
@@ -94,14 +103,16 @@ def command(
 
     A model that translates is measured on the test part of the data it was trained on, against
     all references, or on another test set if the options name one. A model of the copy task gets
-    fresh sequences of several lengths. Several MODELs stand in one table and one picture. MODEL is
-    a preset, the folder of a run, an exported folder, or a .keras file.
+    fresh sequences of several lengths, and its alignments are held against the diagonal. Several
+    MODELs stand in one table and one picture. MODEL is a preset, the folder of a run, an exported
+    folder, or a .keras file.
 
     \b
     Examples:
       attention-zoo evaluate bahdanau_gru.copy --lengths 5,20,80
       attention-zoo evaluate runs/fr_en runs/without --plot by_length.png
       attention-zoo evaluate runs/fr_en --test-source news.fr --test-target news.en --greedy
+      attention-zoo evaluate runs/fr_en --alignments enfr.gold --bitext enfr.txt --reverse
     """
     from attention_zoo.commands.model_source import source_tokenizers
 
@@ -118,7 +129,9 @@ def command(
         for name in ("beam_width", "length_penalty"):
             if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
                 raise click.UsageError("--greedy is without a beam: leave its options out.")
-    measure_all = _translations if translates[0] else _copies
+    aligns = options["alignments"] is not None
+    _refuse_beside_alignments(ctx, aligns)
+    measure_all = _alignments if aligns else _translations if translates[0] else _copies
     content = measure_all(models, plot, data_choice, options)
     if json_file is not None:
         with written_beside(json_file) as beside:
@@ -133,6 +146,37 @@ def _refuse(ctx: click.Context, others: set[str], translates: bool) -> None:
         if name in others and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             task = "translates" if translates else "copies ids"
             raise click.UsageError(f"{parameter.opts[0]} says nothing to a model that {task}.")
+
+
+def _refuse_beside_alignments(ctx: click.Context, aligns: bool) -> None:
+    """Raise a usage error for options that say nothing with `--alignments`, or only with it."""
+    if not aligns and ctx.params["bitext"] is not None:
+        raise click.UsageError("--bitext goes with --alignments.")
+    others = (TRANSLATION_OPTIONS | {"plot"}) - ALIGNMENT_OPTIONS
+    for parameter in ctx.command.params if aligns else ():
+        name = str(parameter.name)
+        if name in others and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{parameter.opts[0]} says nothing to --alignments.")
+
+
+def _alignments(
+    models: Sequence[str], _: Path | None, choice: DataChoice, options: dict[str, Any]
+) -> dict[str, Any]:
+    from attention_zoo.commands import alignment_evaluation as evaluation
+
+    data = evaluation.gold_pairs(
+        options["alignments"],
+        options["bitext"],
+        (choice.test_source, choice.test_target),
+        choice.reverse,
+        options["limit"],
+    )
+    found = [
+        one for model in models for one in evaluation.measure(model, data, options["batch_size"])
+    ]
+    found += evaluation.baselines(data)
+    evaluation.show(found, data)
+    return evaluation.content(found, data)
 
 
 def _translations(
@@ -162,73 +206,11 @@ def _translations(
 def _copies(
     models: Sequence[str], plot: Path | None, _: DataChoice, options: dict[str, Any]
 ) -> dict[str, Any]:
-    from attention_zoo.commands.model_source import load_source
+    from attention_zoo.commands import copy_evaluation as evaluation
 
     n, seed = options["n"], options["seed"]
-    curves, contents = {}, []
-    for model in models:
-        loaded = load_source(model)
-        task = task_of(loaded)
-        accuracies = measure(loaded, task, options["lengths"], n, seed)
-        show(f"{model}: {n} fresh sequences of each length", accuracies, task.chance)
-        curves[model] = {length: found.token for length, found in accuracies.items()}
-        contents.append(
-            {
-                "model": model,
-                "n": n,
-                "seed": seed,
-                "chance": task.chance,
-                "lengths": {str(key): dataclasses.asdict(it) for key, it in accuracies.items()},
-            }
-        )
+    measured = [evaluation.evaluate_model(model, options["lengths"], n, seed) for model in models]
     if plot is not None:
-        _plot_copies(curves, plot, task.chance)
+        evaluation.plot(measured, plot)
+    contents = [evaluation.content(one) for one in measured]
     return contents[0] if len(contents) == 1 else {"models": contents}
-
-
-def _plot_copies(curves: dict[str, dict[int, float]], path: Path, chance: float) -> None:
-    from attention_zoo.training.plots import Curve, plot_accuracy_by_length
-
-    drawn = [
-        Curve(model, tuple(accuracy), tuple(accuracy.values()))
-        for model, accuracy in curves.items()
-    ]
-    plot_accuracy_by_length(drawn, path, chance=chance, title="Copying fresh sequences")
-
-
-def task_of(model: Seq2Seq) -> CopyTask:
-    """The copy task whose vocabulary the model has."""
-    from attention_zoo.training import CopyTask
-    from attention_zoo.vocabulary import FIRST_SYMBOL
-
-    config = model.config
-    if config.vocab_source != config.vocab_target:
-        raise ValueError(
-            "the copy task needs one vocabulary, and this model has vocab_source = "
-            f"{config.vocab_source}, vocab_target = {config.vocab_target}: it was made for "
-            "another task."
-        )
-    return CopyTask(n_symbols=config.vocab_source - FIRST_SYMBOL)
-
-
-def measure(
-    model: Seq2Seq, task: CopyTask, lengths: Sequence[int] | None, n: int, seed: int
-) -> dict[int, LengthAccuracy]:
-    """Accuracies at `lengths`, or at those of the study that the model can write."""
-    from attention_zoo.commands.lengths import default_lengths
-    from attention_zoo.training.evaluation import evaluate_by_length
-
-    chosen = default_lengths(model.config.max_length) if lengths is None else lengths
-    return evaluate_by_length(model, task, chosen, n=n, seed=seed)
-
-
-def show(title: str, accuracies: dict[int, LengthAccuracy], chance: float) -> None:
-    """Print the accuracies as a table."""
-    from attention_zoo.commands.table import print_table
-
-    rows = [
-        (length, f"{accuracy.token:.4f}", f"{accuracy.sequence:.4f}")
-        for length, accuracy in accuracies.items()
-    ]
-    columns = ("length", "token accuracy", "sequence accuracy")
-    print_table(f"{title} (a guess: {chance:.4f})", columns, rows)

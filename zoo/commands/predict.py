@@ -107,17 +107,14 @@ def answer_lines(source: list[int], outputs: Outputs, row: int, as_json: bool) -
         )
 
 
-def plot_first(source: list[int], outputs: Outputs, path: Path) -> None:
+def plot_first(source: list[int], outputs: Outputs, path: Path, title: str = "") -> None:
     """Write the alignment of the best answer to the first sequence as a PNG."""
-    from attention_zoo.training.plots import plot_alignment
+    from attention_zoo.commands.sequence_ids import id_labels
+    from attention_zoo.explain.alignment_picture import plot_alignment
 
-    length = int(outputs["lengths"][0, 0])
-    tokens = outputs["tokens"][0, 0, :length]
+    tokens = outputs["tokens"][0, 0, : int(outputs["lengths"][0, 0])]
     plot_alignment(
-        outputs["alignments"][0, 0, :length, : len(source)],
-        list(map(str, source)),
-        [str(int(token)) for token in tokens],
-        path,
+        outputs["alignments"][0, 0], id_labels(source), id_labels(tokens), path, title=title
     )
 
 

@@ -35,3 +35,8 @@ def without_eos(tokens: Iterable[int], length: int) -> list[int]:
     """The tokens of an answer as a list: `length` of them, less the eos that ends them."""
     ids = [int(token) for token in tokens][:length]
     return ids[:-1] if ids and ids[-1] == EOS else ids
+
+
+def id_labels(ids: Iterable[int]) -> list[str]:
+    """Each id as a label of a picture, eos as `</s>`."""
+    return ["</s>" if number == EOS else str(int(number)) for number in ids]

@@ -77,7 +77,7 @@ def train_on_copies(
       attention-zoo train copy --model bahdanau_gru -o runs/copy
       attention-zoo train copy --model luong_general_gru --set units=64 -o runs/small --seed 1
     """
-    from attention_zoo.commands import evaluate
+    from attention_zoo.commands import copy_evaluation
 
     if resume and force:
         raise click.UsageError("--resume goes on with a run, --force throws it away: choose one.")
@@ -93,7 +93,7 @@ def train_on_copies(
         tensorboard=tensorboard,
         verbose=0 if quiet else progress(),
     )
-    evaluate.show(f"{model}: fresh sequences", trained.accuracies, trained.task.chance)
+    copy_evaluation.show(f"{model}: fresh sequences", trained.accuracies, trained.task.chance)
     click.echo(f"Trained {trained.result.step} steps in {trained.result.seconds:.0f} s: {output}")
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from attention_zoo.training.sorted_batches import padded, sorted_batches
+from attention_zoo.sorted_batches import padded, sorted_batches
 
 
 def test_longest_first_and_each_once():
