@@ -1,0 +1,71 @@
+"""The ONNX graph that decodes: greedy search, and beam search where it is asked for.
+
+    source, beam (bool, false unless given)
+      -> tokens, lengths, scores, alignments: the best answer
+      -> beam_tokens, beam_lengths, ...: the same with a beam axis after batch, 1 for greedy search
+
+Both searches stand in the outer graph, and the one that is not asked for makes no step: in a loop
+inside the branch of an If onnxruntime does not lay out the weights for its matrix products, which
+takes half as long again.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+
+from attention_zoo.export.decode_functions import BEAM, OUTPUTS, DecodeSettings
+from attention_zoo.export.onnx_beam import beam_loop, beam_results
+from attention_zoo.export.onnx_graph import Graph, ints
+from attention_zoo.export.onnx_greedy import Start, greedy_loop, greedy_results
+from attention_zoo.export.onnx_step import DecodeStep
+
+SOURCE, SWITCH = "source", "beam"
+PREFIX = "beam_"
+_DTYPES = {
+    "tokens": np.int32,
+    "lengths": np.int32,
+    "scores": np.float32,
+    "alignments": np.float32,
+}
+
+
+def decoding_graph(step: DecodeStep, settings: DecodeSettings) -> onnx.ModelProto:
+    """The model of both searches."""
+    graph = Graph("decoding")
+    source = graph.input(SOURCE, np.int32, ["batch", "T_enc"])
+    switch = graph.input(SWITCH, np.bool_, [])
+    graph.default(SWITCH, np.array(False))
+    states, encoded, read = step.start(graph, source)
+    batch = graph.op("Shape", source, start=0, end=1)
+    prepared = step.prepared(graph, encoded.mask, read)
+    limit, none = np.array(settings.max_length), np.array(0)
+    start = Start(states, prepared, batch, graph.op("Where", switch, none, limit))
+    greedy = greedy_loop(graph, step, start)
+    start = Start(states, prepared, batch, graph.op("Where", switch, limit, none))
+    width, penalty = settings.beam_width, settings.length_penalty
+    beams = beam_loop(graph, step, start, switch, width, penalty)
+    results = graph.branch(
+        switch,
+        [_DTYPES[name] for name in OUTPUTS],
+        lambda inner: beam_results(inner, beams, encoded.mask, settings.max_length),
+        lambda inner: [
+            inner.op("Unsqueeze", result, ints(1))
+            for result in greedy_results(inner, greedy, encoded.mask, settings.max_length)
+        ],
+    )
+    first = [graph.op("Gather", result, np.array(0), axis=1) for result in results]
+    _give_out(graph, first, "", ["batch"], settings.max_length)
+    _give_out(graph, results, PREFIX, ["batch", BEAM], settings.max_length)
+    return graph.model()
+
+
+def _give_out(
+    graph: Graph, results: list[str], prefix: str, leading: list[int | str], max_length: int
+) -> None:
+    axes: dict[str, list[int | str]] = {
+        "tokens": [max_length],
+        "alignments": [max_length, "T_enc"],
+    }
+    for name, result in zip(OUTPUTS, results, strict=True):
+        graph.output(result, prefix + name, _DTYPES[name], [*leading, *axes.get(name, [])])

@@ -1,0 +1,125 @@
+"""Products in float32 and int8 against NumPy."""
+
+import numpy as np
+import onnxruntime
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from attention_zoo.export.onnx_graph import Graph
+from attention_zoo.export.onnx_weights import Embedding, Weights, quantized
+
+D_IN, D_OUT, N, T = 37, 61, 5, 3
+RANDOM = np.random.default_rng(0)
+MATRIX = RANDOM.normal(size=(D_IN, D_OUT)).astype(np.float32)
+BIAS = RANDOM.normal(size=D_OUT).astype(np.float32)
+
+
+def run(build, **inputs):
+    """What `build(graph, *names of the inputs)` gives for these arrays."""
+    graph = Graph("test")
+    names = [graph.input(k, v.dtype, [None] * v.ndim) for k, v in inputs.items()]
+    result = build(graph, *names)
+    graph.output(result, "result", np.float32, ["a", "b", "c"][: inputs["x"].ndim])
+    session = onnxruntime.InferenceSession(
+        graph.model().SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    return session.run(None, inputs)[0]
+
+
+def rounded_product(x, matrix):
+    """x W with W in whole numbers of 7 bits and sign, and x in 8 bits with one scale and zero."""
+    whole, scales = quantized(matrix, axis=0)
+    low, high = min(0.0, float(x.min())), max(0.0, float(x.max()))
+    step = (high - low) / 255
+    zero = np.rint(-low / step)
+    digits = np.clip(np.rint(x / step) + zero, 0, 255) - zero
+    return (digits @ whole.astype(np.float64)) * step * scales
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    arrays.arrays(
+        np.float32,
+        arrays.array_shapes(min_dims=2, max_dims=2, max_side=11),
+        elements=st.floats(-1e6, 1e6, width=32),
+    )
+)
+def test_rounding_to_int8_is_off_by_half_a_step_at_most(values):
+    whole, scales = quantized(values, axis=0)
+    assert whole.dtype == np.int8
+    assert np.abs(whole.astype(int)).max() <= 127
+    assert (scales > 0).all()
+    error = np.abs(whole * scales.astype(np.float64) - values)
+    assert (error <= scales * 0.5001 + 1e-30).all()
+
+
+def test_a_column_of_zeros_stays_one():
+    values = MATRIX.copy()
+    values[:, 3] = 0
+    whole, scales = quantized(values, axis=0)
+    assert not whole[:, 3].any()
+    assert scales[3] == 1
+
+
+@pytest.mark.parametrize("quantize", [None, "int8"])
+@pytest.mark.parametrize("kind", ["none", "bias", "more"])
+@pytest.mark.parametrize("rank", [2, 3])
+def test_products_of_both_kinds_are_those_of_numpy(quantize, kind, rank):
+    x = RANDOM.normal(size=(N, D_IN) if rank == 2 else (N, T, D_IN)).astype(np.float32)
+    more = RANDOM.normal(size=(*x.shape[:-1], D_OUT)).astype(np.float32)
+
+    def build(graph, x, more):
+        added = {"none": {}, "bias": {"bias": BIAS}, "more": {"more": more}}[kind]
+        return Weights(quantize).product(graph, x, "W", MATRIX, rank=rank, **added)
+
+    product = x @ MATRIX if quantize is None else rounded_product(x, MATRIX)
+    expected = product + {"none": 0, "bias": BIAS, "more": more}[kind]
+    np.testing.assert_allclose(run(build, x=x, more=more), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_a_small_matrix_stays_float32():
+    x, small = np.ones((N, 3), np.float32), RANDOM.normal(size=(3, 7)).astype(np.float32)
+    found = run(lambda graph, x: Weights("int8").product(graph, x, "W", small), x=x)
+    np.testing.assert_allclose(found, x @ small, rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(5,), (5, 3)])
+def test_rows_of_an_int8_embedding(shape):
+    matrix = RANDOM.normal(size=(61, 37)).astype(np.float32)
+    ids = RANDOM.integers(0, 61, shape)
+    embedding = Embedding(Weights("int8"), "E", matrix)
+    graph = Graph("test")
+    given_ids = graph.input("ids", np.int64, [None] * len(shape))
+    rows = embedding.rows(graph, given_ids)
+    graph.output(rows, "rows", np.float32, ["a", "b", "c"][: len(shape) + 1])
+    session = onnxruntime.InferenceSession(
+        graph.model().SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    whole, scales = quantized(matrix, axis=1)
+    expected = (whole * scales[:, None])[ids]
+    np.testing.assert_allclose(session.run(None, {"ids": ids})[0], expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("quantize", [None, "int8"])
+def test_logits_of_a_tied_embedding(quantize):
+    matrix = RANDOM.normal(size=(D_OUT, D_IN)).astype(np.float32)
+    x = RANDOM.normal(size=(N, D_IN)).astype(np.float32)
+    embedding = Embedding(Weights(quantize), "E", matrix)
+    product = x @ matrix.T if quantize is None else rounded_product(x, matrix.T)
+    found = run(lambda graph, x: embedding.logits(graph, x, BIAS), x=x)
+    np.testing.assert_allclose(found, product + BIAS, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("quantize", [None, "int8"])
+def test_a_stored_weight_is_float32_where_it_is_read(quantize):
+    values = RANDOM.normal(size=(2, 41, 31)).astype(np.float32)
+
+    def build(graph, x):
+        return graph.op("Add", x, Weights(quantize).stored(graph, "W", values, axis=2))
+
+    found = run(build, x=np.zeros_like(values))
+    whole, scales = quantized(values, axis=2)
+    expected = values if quantize is None else whole * scales[:, :, None]
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
