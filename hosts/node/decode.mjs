@@ -1,0 +1,71 @@
+// Decodes rows of ids with an exported model, greedily:
+//
+//   echo '[[5, 9, 2], [7, 2]]' | node decode.mjs FOLDER            the loop is step_loop.mjs
+//   echo '[[5, 9, 2], [7, 2]]' | node decode.mjs FOLDER --int8     the same, int8 weights
+//   echo '[[5, 9, 2], [7, 2]]' | node decode.mjs FOLDER/model.onnx the loop in the file
+//
+// FOLDER is what `attention-zoo export ... --format onnx-split` wrote. Prints a line of JSON:
+// {"tokens": [[...], ...], "scores": [...]}, eos included where it was written.
+
+import { readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { text } from "node:stream/consumers";
+
+import { InputError } from "./input_error.mjs";
+import { openSession } from "./session.mjs";
+import { sourceBatch } from "./source_batch.mjs";
+import { SplitModel } from "./split_model.mjs";
+import { stepLoop } from "./step_loop.mjs";
+
+const USAGE = "node decode.mjs FOLDER [--int8] < rows.json, or node decode.mjs FILE.onnx";
+
+async function main() {
+  const int8 = process.argv.includes("--int8");
+  const [path, ...more] = process.argv.slice(2).filter((word) => word !== "--int8");
+  if (path === undefined || more.length > 0) throw new InputError(`Usage: ${USAGE}`);
+  const isFile = path.endsWith(".onnx");
+  const manifest = await readManifest(isFile ? dirname(path) : path);
+  const source = sourceBatch(parsed(await text(process.stdin)), manifest.config.vocab_source);
+  const answer = isFile
+    ? await loopInside(path, source)
+    : await stepLoop(await SplitModel.open(path, int8), source, manifest.decoding.max_length);
+  console.log(JSON.stringify(answer));
+}
+
+async function readManifest(folder) {
+  const path = join(folder, "manifest.json");
+  try {
+    return JSON.parse(await readFile(path, "utf8"));
+  } catch (error) {
+    throw new InputError(
+      `${path}: cannot be read (${error.message}). Fix: name a folder that ` +
+        "`attention-zoo export` wrote.",
+    );
+  }
+}
+
+function parsed(rows) {
+  try {
+    return JSON.parse(rows);
+  } catch (error) {
+    throw new InputError(`stdin: not JSON (${error.message}). Fix: give lists of ids, [[5, 9, 2]].`);
+  }
+}
+
+/** The answer of a file that holds the loop: its rows cut at their lengths. */
+async function loopInside(path, source) {
+  const session = await openSession(path);
+  const { tokens, lengths, scores } = await session.run({ source }, ["tokens", "lengths", "scores"]);
+  const width = tokens.dims[1]; // T_dec
+  return {
+    tokens: Array.from(lengths.data, (length, row) =>
+      Array.from(tokens.data.subarray(row * width, row * width + length)),
+    ),
+    scores: Array.from(scores.data),
+  };
+}
+
+main().catch((error) => {
+  console.error(error instanceof InputError ? error.message : error);
+  process.exitCode = error instanceof InputError ? 2 : 1;
+});
