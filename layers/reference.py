@@ -1,9 +1,10 @@
 """The attention formulas in plain NumPy, for one query, to read beside the papers.
 
-Every function takes one decoder state (d_s,) and all encoder states (T_enc, d_h), one row for each
-source token, and gives back the pair (context, weights): the weighted mean of the encoder states
-(d_h,) and the weights themselves (T_enc,), which sum to 1. There is no batch and no padding: leave
-out the rows that are padding. The Keras layers are tested against these lines.
+Every function takes one decoder state (d_s,), if it reads one, and all encoder states
+(T_enc, d_h), one row for each source token, and gives back the pair (context, weights): the
+weighted mean of the encoder states (d_h,) and the weights themselves (T_enc,), which sum to 1.
+There is no batch and no padding: leave out the rows that are padding. The Keras layers are tested
+against these lines.
 
 Vectors are rows here, as in the layers, so the papers' ``W s`` is written ``s @ W`` with the
 transposed matrix.
@@ -30,6 +31,7 @@ Papers:
   https://arxiv.org/abs/1409.0473
 - Luong, Pham, Manning: Effective Approaches to Attention-based Neural Machine Translation,
   https://arxiv.org/abs/1508.04025
+- Wiegreffe, Pinter: Attention is not not Explanation, https://arxiv.org/abs/1908.04626
 """
 
 import numpy as np
@@ -202,6 +204,28 @@ def concat_attention(
     rows = [np.concatenate([s, h_i]) for h_i in h]  # T_enc rows [s; h_i] of (d_s + d_h,)
     scores = np.tanh(np.stack(rows) @ x["W_a"]) @ x["v_a"]  # (T_enc,)
     return _weighted_mean(scores, h)
+
+
+def uniform_attention(encoder_states: ArrayLike) -> tuple[Array, Array]:
+    """Wiegreffe and Pinter 2019, section 3.2, the frozen weights: a_i = 1 / T_enc.
+
+    No decoder state is asked for, since none matters; the context is the plain mean.
+
+    Args:
+        encoder_states: h, (T_enc, d_h).
+
+    Returns:
+        context (d_h,) and weights (T_enc,).
+
+    Raises:
+        ValueError: if the encoder states are not of two axes, or empty.
+
+    >>> context, weights = uniform_attention([[1, 0], [0.5, 0.5], [0, 4], [0.5, 0.5]])
+    >>> context.tolist(), weights.tolist()
+    ([0.5, 1.25], [0.25, 0.25, 0.25, 0.25])
+    """
+    h = _read("uniform_attention", encoder_states=(encoder_states, _MEMORY))["encoder_states"]
+    return h.mean(axis=0), np.full(len(h), 1.0 / len(h))
 
 
 def _weighted_mean(scores: Array, h: Array) -> tuple[Array, Array]:

@@ -8,11 +8,12 @@ from attention_zoo.layers.luong_attention import LuongAttention
 from attention_zoo.layers.luong_cell import LuongCell
 from attention_zoo.layers.plain_cell import PlainCell
 from attention_zoo.layers.recurrent_encoder import CELLS
+from attention_zoo.layers.uniform_attention import UniformAttention
 
 
 def kind_of_bridge(config):
     """How the decoder's first states come from the encoder's last, as each paper has it."""
-    if config.attention == "bahdanau":
+    if config.attends_first:
         return "backward" if config.bidirectional else "project"
     return "copy" if config.d_h == config.width_of_state else "project"
 
@@ -24,6 +25,8 @@ def decoder_cell(config, dtype):
     cell = cells[0] if len(cells) == 1 else keras.layers.StackedRNNCells(cells, dtype=dtype)
     if config.attention == "none":
         return PlainCell(cell, dtype=dtype)
+    if config.attention == "uniform":
+        return BahdanauCell(cell, UniformAttention(dtype=dtype), dtype=dtype)
     d_attn = config.d_attn or d_s
     if config.attention == "bahdanau":
         return BahdanauCell(cell, BahdanauAttention(d_attn, dtype=dtype), dtype=dtype)

@@ -9,7 +9,7 @@ from typing import Any
 from attention_zoo.vocabulary import FIRST_SYMBOL
 
 CHOICES = {
-    "attention": ("none", "bahdanau", "luong"),
+    "attention": ("none", "bahdanau", "luong", "uniform"),
     "score": ("dot", "general", "concat"),
     "cell": ("gru", "lstm"),
     "tied_embeddings": ("none", "target", "all"),
@@ -34,7 +34,8 @@ class ModelConfig:
     """Everything that `Seq2Seq` is built from.
 
     Attributes:
-        attention: "none" (the baseline), "bahdanau" or "luong".
+        attention: "none" (the baseline), "bahdanau", "luong", or "uniform": Bahdanau's model with
+            every weight frozen to 1 / T_enc, in training too (Wiegreffe and Pinter 2019).
         score: of Luong attention: "dot", "general" or "concat"; the others ignore it.
         cell: "gru" or "lstm", in encoder and decoder.
         vocab_source: number of source ids, the four special ones included.
@@ -170,6 +171,11 @@ class ModelConfig:
     def d_h(self) -> int:
         """Width of the encoder states."""
         return self.units * (2 if self.bidirectional else 1)
+
+    @property
+    def attends_first(self) -> bool:
+        """Whether the context is made before the step, enters it, and is read out after it."""
+        return self.attention in ("bahdanau", "uniform")
 
     @property
     def width_of_state(self) -> int:

@@ -68,6 +68,12 @@ def luong_multihead_gru(**overrides: Any) -> "Seq2Seq":
     return _build("luong_multihead_gru", overrides, attention="luong", score="general", cell="gru")
 
 
+@register_model
+def uniform_gru(**overrides: Any) -> "Seq2Seq":
+    """bahdanau_gru with all weights frozen to 1 / T_enc: an ablation, not a model to use."""
+    return _build("uniform_gru", overrides, attention="uniform", cell="gru")
+
+
 def _build(name: str, overrides: dict[str, Any], **identity: str) -> "Seq2Seq":
     from attention_zoo.seq2seq import Seq2Seq  # here: it imports TensorFlow
 

@@ -20,6 +20,7 @@ MODULES = (
     "attention_zoo.layers.luong_cell",
     "attention_zoo.layers.plain_cell",
     "attention_zoo.layers.recurrent_encoder",
+    "attention_zoo.layers.uniform_attention",
     "attention_zoo.seq2seq",
     "attention_zoo.training.fused_adam",
     "attention_zoo.training.losses",

@@ -25,6 +25,7 @@ class Seq2Seq(keras.Model):
     |-----------|--------------------------------|-----------------|
     | none      | s_t                            | W_y s_t + b     |
     | bahdanau  | tanh(W_r [s_t; c_t; y_{t-1}])  | W_y o_t + b     |
+    | uniform   | as bahdanau                    | as bahdanau     |
     | luong     | s~_t = tanh(W_c [c_t; s_t])    | W_y s~_t + b    |
 
     Bahdanau's paper has a maxout readout; here it is one tanh layer of width d_emb. The model is
@@ -76,7 +77,7 @@ class Seq2Seq(keras.Model):
             config.width_of_state, config.decoder_layers, kind_of_bridge(config), dtype=dtype
         )
         self.decoder = AttentionDecoder(decoder_cell(config, dtype), dtype=dtype, name="decoder")
-        if config.attention == "bahdanau":
+        if config.attends_first:
             self.readout = keras.layers.Dense(config.d_emb, "tanh", dtype=dtype, name="readout")
         self.output_layer = OutputLayer(config.vocab_target, tied, dtype=dtype, name="output")
         self.embedding_dropout = keras.layers.Dropout(config.dropout_of("embedding"), dtype=dtype)
@@ -99,7 +100,7 @@ class Seq2Seq(keras.Model):
         attends = config.attention != "none"
         self.decoder.build((None, None, config.d_emb), memory if attends else None)
         width = self.decoder.cell.output_width
-        if config.attention == "bahdanau":
+        if config.attends_first:
             self.readout.build((None, None, width + config.d_h + config.d_emb))
             width = config.d_emb
         self.output_layer.build((None, None, width))
@@ -181,8 +182,11 @@ class Seq2Seq(keras.Model):
 
     def _encode(self, source, training=False):
         """Keyword arguments of the decoder."""
-        mask = ops.not_equal(source, PAD)
         embedded = self._embed(self._source(), source, training)
+        return self._encode_embedded(embedded, ops.not_equal(source, PAD), training)
+
+    def _encode_embedded(self, embedded, mask, training=False):
+        """The same from the embeddings (batch, T_enc, d_emb) and the mask (batch, T_enc)."""
         encoded = self.encoder(embedded, mask=mask, training=training)
         arguments = {"initial_state": self.bridge(encoded["states"])}
         if self.config.attention != "none":
@@ -196,7 +200,7 @@ class Seq2Seq(keras.Model):
 
     def _logits(self, output, context, embedded, training=False):
         """(batch[, T_dec], ...) -> logits (batch[, T_dec], vocab_target)."""
-        if self.config.attention == "bahdanau":
+        if self.config.attends_first:
             output = self.readout(ops.concatenate([output, context, embedded], axis=-1))
         output = self.readout_dropout(output, training=training)
         tied = self.config.tied_embeddings != "none"
@@ -225,12 +229,24 @@ class Seq2Seq(keras.Model):
             prepared: dict of what the steps read: "mask" (batch, T_enc), and for models that attend
                 "keys" and "memory", batch first.
         """
-        encoded = self._encode(source)
+        return self.start_embedded(self.embed_source(source), ops.not_equal(source, PAD))
+
+    def embed_source(self, source):
+        """The embeddings (batch, T_enc, d_emb) of source ids, for `start_embedded`."""
+        return self._embed(self._source(), source)
+
+    def start_embedded(self, embedded, mask):
+        """As `start`, from embeddings (batch, T_enc, d_emb), by which one may then differentiate.
+
+        Args:
+            embedded: what `embed_source` gave.
+            mask: (batch, T_enc) bool, true for real tokens.
+        """
+        encoded = self._encode_embedded(embedded, mask)
         cell = self.decoder.cell
-        mask = encoded.get("memory_mask")
-        prepared = cell.prepare(encoded.get("memory"), mask)
+        prepared = cell.prepare(encoded.get("memory"), encoded.get("memory_mask"))
         states = cell.initial_states(encoded["initial_state"], prepared)
-        return states, {"mask": ops.not_equal(source, PAD), **prepared}
+        return states, {"mask": mask, **prepared}
 
     def loop_weights(self):
         """Weights in the form that the steps read; pass them to `decode_step` in a loop."""

@@ -93,6 +93,7 @@ def mechanisms():
             lambda **k: layers.LuongAttention("dot", n_heads=2, seed=1, **k),
             {"d_h": 2 * 23, "d_s": 2 * 23},
         ),
+        "uniform": (lambda **k: layers.UniformAttention(seed=1, **k), {}),
     }
 
 
@@ -276,6 +277,8 @@ def numpy_attention():
 def _numpy_attention(layer, query, values, keys=None):
     keys = values if keys is None else keys
     W = {weight.name: np.asarray(weight) for weight in layer.weights}
+    if isinstance(layer, layers.UniformAttention):
+        return reference.uniform_attention(values)
     if isinstance(layer, layers.BahdanauAttention):
         _, weights = reference.additive_attention(query, keys, W["W_a"], W["U_a"], W["v_a"])
     elif layer.get_config()["score"] == "concat":

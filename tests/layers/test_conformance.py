@@ -139,9 +139,11 @@ def test_rows_of_padding_alone_are_zero_and_have_finite_gradients(case, policy):
         assert not np.asarray(outputs[name][1], "float32").any(), name
     variables = layer.trainable_variables
     gradients = tape.gradient(loss, [*floats.values(), *variables])
+    # where a mechanism has no use for them
+    unread = {"keys", "query"} if case.name.startswith("uniform") else {"keys"}
     for source, gradient in zip([*floats, *(v.path for v in variables)], gradients, strict=True):
         if gradient is None:
-            assert source == "keys", source  # alone where a mechanism has no use for them
+            assert source in unread, source
             continue
         assert np.isfinite(np.asarray(gradient, "float32")).all(), source
     assert np.isfinite(float(loss))

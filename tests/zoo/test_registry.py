@@ -15,6 +15,7 @@ NAMES = [
     "luong_multihead_gru",
     "seq2seq_gru",
     "seq2seq_lstm",
+    "uniform_gru",
 ]
 
 
@@ -57,7 +58,7 @@ def test_an_unknown_name_is_refused_with_the_nearest(wrong, meant):
 
 
 def test_a_name_like_no_other_is_refused_with_all_of_them():
-    with pytest.raises(ValueError, match=r"use one of bahdanau_gru, .*seq2seq_lstm"):
+    with pytest.raises(ValueError, match=r"use one of bahdanau_gru, .*uniform_gru"):
         create_model("xyz")
 
 
