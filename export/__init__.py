@@ -9,12 +9,15 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time NAMES decid
     from attention_zoo.export.errors import ExportError as ExportError
     from attention_zoo.export.errors import FileLoadError as FileLoadError
     from attention_zoo.export.errors import ParityError as ParityError
+    from attention_zoo.export.errors import QualityError as QualityError
     from attention_zoo.export.errors import UnsupportedOpsError as UnsupportedOpsError
     from attention_zoo.export.exporter import export_model as export_model
     from attention_zoo.export.exporter import validate_directory as validate_directory
+    from attention_zoo.export.quality_gate import QualityGate as QualityGate
     from attention_zoo.export.runtime import LiteRTModel as LiteRTModel
     from attention_zoo.export.runtime import OnnxModel as OnnxModel
     from attention_zoo.export.runtime import SavedModel as SavedModel
+    from attention_zoo.export.runtime import SplitOnnxModel as SplitOnnxModel
     from attention_zoo.export.timing import time_predict as time_predict
     from attention_zoo.export.translation import Translation as Translation
     from attention_zoo.export.translator import Translator as Translator
@@ -27,8 +30,11 @@ NAMES = {
     "LiteRTModel": "runtime",
     "OnnxModel": "runtime",
     "ParityError": "errors",
+    "QualityError": "errors",
+    "QualityGate": "quality_gate",
     "Report": "validation",
     "SavedModel": "runtime",
+    "SplitOnnxModel": "runtime",
     "Translation": "translation",
     "Translator": "translator",
     "UnsupportedOpsError": "errors",

@@ -14,6 +14,14 @@ _USE = {
     "tflite": ("ai-edge-litert, no TensorFlow", "LiteRTModel"),
     "savedmodel": ("TensorFlow", "SavedModel"),
 }
+_SPLIT_USE = """Where the host drives the loop (`{files}`):
+
+```python
+from attention_zoo.export.runtime import SplitOnnxModel
+from attention_zoo.export.step_loop import step_loop
+
+outputs = step_loop(SplitOnnxModel("{title}"), [[5, 9, 4, 2]], max_length={steps})
+```"""
 
 _EXAMPLES, _LIMITS = "examples", "limits"
 
@@ -48,6 +56,7 @@ def card(manifest: Manifest) -> str:
         _usage(manifest, title),
         _signatures(manifest),
         _parity(manifest),
+        _quantised(manifest),
         _section("Metrics", manifest.metrics),
         _section("Training data", manifest.data),
         _examples(manifest),
@@ -71,6 +80,11 @@ def _files(manifest: Manifest) -> str:
             "\n\nThe weights were rounded to float16 and are stored so. All computing with them is "
             "in float32."
         )
+    if _int8_files(manifest):
+        table += (
+            "\n\nFiles with `int8` in their name store matrices in int8, with a scale for each "
+            "row; biases and what is computed are float32."
+        )
     return f"## Files\n\n{table}"
 
 
@@ -81,13 +95,23 @@ def _usage(manifest: Manifest, title: str) -> str:
         if format in formats:
             lines.append(f"from attention_zoo.export.runtime import {name}  # needs {needs}")
             lines.append(f'outputs = {name}("{title}").predict([[5, 9, 4, 2]])')
-    if not lines:
+    split = [name for name, one in manifest.files.items() if one.format == "onnx-split"]
+    if not lines and not split:
         return ""
     code = "\n".join(lines)
-    ids = (
+    parts = [
         f"```python\n{code}\n```\n\n`outputs` holds `tokens`, `lengths`, `scores` and "
         "`alignments`; `beam_search` in place of `predict` gives the best sequences of a beam."
-    )
+    ]
+    if split:
+        steps = manifest.decoding.get("max_length")
+        use = _SPLIT_USE.format(files=", ".join(split), title=title, steps=steps)
+        parts = [*(parts if lines else []), use]
+    if _int8_files(manifest):
+        parts.append('`variant="int8"` beside the name takes the files with int8 weights.')
+    if formats & {"tflite", "onnx", "onnx-split"}:
+        parts.append("`INTEGRATION.md` has the calls in Kotlin, Swift, C++ and JavaScript.")
+    ids = "\n\n".join(parts)
     if "tokenizer" in formats and formats & {"onnx", "tflite"}:
         return f"## Use\n\n{_TEXT_USE.format(title=title)}\n\nWith ids in place of text:\n\n{ids}"
     return f"## Use\n\n{ids}"
@@ -136,6 +160,45 @@ def _parity(manifest: Manifest) -> str:
         + _table(head, rows)
         + f"\n\nCases (batch x T_enc): {tried}. {eos}."
     )
+
+
+def _quantised(manifest: Manifest) -> str:
+    """What int8 and float16 cost: by the gate on an evaluation set, and on the cases above."""
+    if manifest.gate is None and not _int8_files(manifest):
+        return ""
+    lost = (
+        "No evaluation set was given when these files were made: what their quantisation loses is "
+        "not known."
+        if manifest.gate is None
+        else _gate(manifest.gate)
+    )
+    rows = [
+        (f"`{file}`", signature, str(seen["rows"]), f"{seen['tokens_equal']:.2%}")
+        for file, signatures in manifest.parity.get("quantised", {}).items()
+        for signature, seen in signatures.items()
+    ]
+    parts = ["## What quantisation costs", lost]
+    if rows:
+        parts.append("On the random sources that the other files are compared on:")
+        parts.append(_table(("file", "signature", "rows", "tokens equal"), rows))
+    return "\n\n".join(parts)
+
+
+def _gate(gate: Mapping[str, Any]) -> str:
+    rows = [("the model in Keras", "", f"{gate['keras']:.2f}", "")]
+    for name, found in gate["files"].items():
+        figures = f"{found['tokens_equal']:.2%}", f"{found['score']:.2f}", f"{found['lost']:.2f}"
+        rows.append((f"`{name}`", *figures))
+    allowed = ", and more was allowed" if gate.get("allow_loss") else ""
+    return (
+        _table(("file", "tokens equal", gate["measure"], "lost"), rows)
+        + f"\n\nGreedy decoding of {gate['sequences']:,} sequences of {gate['data']}; "
+        f"{gate['limit']:g} may be lost{allowed}."
+    )
+
+
+def _int8_files(manifest: Manifest) -> list[str]:
+    return [name for name, one in manifest.files.items() if one.details.get("quantize") == "int8"]
 
 
 def _examples(manifest: Manifest) -> str:

@@ -40,7 +40,9 @@ class Comparison:
     def add(self, case: Case, reference: KerasReference, got: Outputs, expected: Outputs) -> None:
         """Compare the answer `got` of the file with `expected`, and keep what differs."""
         self.rows += len(case.source)
-        if self._structure(case.name, got, expected):
+        found = structure(self.file, self.signature, case.name, got, expected)
+        if found:
+            self.differences += found
             return
         got, expected = dict(got), dict(expected)
         if np.array_equal(got["tokens"], expected["tokens"]):
@@ -70,20 +72,6 @@ class Comparison:
     def _failed(self, output: str) -> bool:
         return any(difference.output == output for difference in self.differences)
 
-    def _structure(self, case: str, got: Outputs, expected: Outputs) -> bool:
-        """Names, then shapes, then dtypes; True if any of them differs."""
-        before = len(self.differences)
-        for name in sorted(set(got) ^ set(expected)):
-            detail = "missing" if name in expected else "not an output of the model"
-            self._differs(case, name, "names", detail)
-        for name in sorted(set(got) & set(expected)):
-            one, other = got[name], expected[name]
-            if one.shape != other.shape:
-                self._differs(case, name, "shape", f"expected {other.shape}, got {one.shape}")
-            elif one.dtype != other.dtype:
-                self._differs(case, name, "dtype", f"expected {other.dtype}, got {one.dtype}")
-        return len(self.differences) > before
-
     def _values(
         self, case: str, got: Outputs, expected: Outputs, index: tuple[int, ...] | None
     ) -> None:
@@ -105,6 +93,25 @@ class Comparison:
         self.differences.append(
             Difference(self.file, self.signature, output, case, kind, detail, largest)
         )
+
+
+def structure(
+    file: str, signature: str, case: str, got: Outputs, expected: Outputs
+) -> list[Difference]:
+    """What differs in names, then shapes, then dtypes."""
+    found = []
+    for name in sorted(set(got) ^ set(expected)):
+        detail = "missing" if name in expected else "not an output of the model"
+        found.append(Difference(file, signature, name, case, "names", detail))
+    for name in sorted(set(got) & set(expected)):
+        one, other = got[name], expected[name]
+        if one.shape != other.shape:
+            detail = f"expected {other.shape}, got {one.shape}"
+            found.append(Difference(file, signature, name, case, "shape", detail))
+        elif one.dtype != other.dtype:
+            detail = f"expected {other.dtype}, got {one.dtype}"
+            found.append(Difference(file, signature, name, case, "dtype", detail))
+    return found
 
 
 def _pick(outputs: Outputs, index: tuple[int, ...]) -> Outputs:

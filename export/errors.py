@@ -9,6 +9,7 @@
         OutputShapeError      an output has another shape
         OutputDtypeError      an output has another dtype
         OutputValueError      an output has other values
+      QualityError          it is quantised, and loses more on an evaluation set than it may
 
 A `ParityError` lists every output that failed. The class that is raised is the first of the four,
 in this order, that any output earned: values are not worth reading while the shapes differ.
@@ -17,6 +18,7 @@ in this order, that any output earned: values are not worth reading while the sh
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 from attention_zoo.manifest import FileChangedError, ManifestError
 
@@ -32,6 +34,7 @@ __all__ = [
     "OutputShapeError",
     "OutputValueError",
     "ParityError",
+    "QualityError",
     "UnsupportedOpsError",
     "parity_error",
 ]
@@ -99,6 +102,14 @@ class OutputDtypeError(ParityError):
 
 class OutputValueError(ParityError):
     """An output has other values than Keras gives."""
+
+
+class QualityError(ExportError):
+    """A quantised file loses more than its gate allows. `report` holds what was measured."""
+
+    def __init__(self, message: str, report: Any):
+        self.report = report
+        super().__init__(message)
 
 
 _BY_KIND: dict[str, type[ParityError]] = {

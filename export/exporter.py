@@ -10,13 +10,24 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attention_zoo.export import onnx_writer, saved_model, tflite
 from attention_zoo.export.card import write_card
+from attention_zoo.export.checked_options import (
+    checked_formats,
+    checked_quantization,
+    checked_settings,
+)
 from attention_zoo.export.decode_functions import DecodeSettings
 from attention_zoo.export.file_writer import FileWriter, write_tokenizers
 from attention_zoo.export.half_weights import rounded_copy
+from attention_zoo.export.integration import write_integration
 from attention_zoo.export.publish import publish_folder
-from attention_zoo.export.recorded import recorded_formats, recorded_settings
+from attention_zoo.export.quality_gate import Decode, GateReport, QualityGate
+from attention_zoo.export.recorded import (
+    recorded_formats,
+    recorded_quantizations,
+    recorded_settings,
+)
+from attention_zoo.export.runnable import FLOAT16, ONNX, SAVED_MODEL, TFLITE, runnables
 from attention_zoo.export.validation import Report, validate_files
 from attention_zoo.manifest import (
     MANIFEST_FILE,
@@ -31,7 +42,8 @@ from attention_zoo.manifest import (
 if TYPE_CHECKING:
     from attention_zoo.tokenizer import TokenizerPair
 
-FORMATS = (saved_model.FORMAT, tflite.FORMAT, onnx_writer.FORMAT)
+FORMATS = (SAVED_MODEL, TFLITE, ONNX)
+"""What is written unless formats are named; `onnx-split` is for hosts that drive the loop."""
 _PACKAGES = (
     "attention-zoo",
     "tensorflow",
@@ -58,6 +70,9 @@ def export_model(
     force: bool = False,
     storage: str = STORAGES[0],
     tokenizers: TokenizerPair | None = None,
+    quantize: str | Iterable[str] = (),
+    gate: QualityGate | None = None,
+    allow_loss: bool = False,
 ) -> Manifest:
     """Write `model` into `directory`: config, weights, the formats, manifest and model card.
 
@@ -68,7 +83,7 @@ def export_model(
     Args:
         model: a `Seq2Seq`.
         directory: the folder to write; must be new or empty, unless `force`.
-        formats: of "savedmodel", "tflite", "onnx".
+        formats: of "savedmodel", "tflite", "onnx", "onnx-split".
         max_length: decode steps (T_dec of the files); None takes the model's own.
         beam_width: beams that are kept and returned.
         length_penalty: see beam search.
@@ -81,6 +96,12 @@ def export_model(
             holds, so that all files are half as large and still agree with each other and with the
             Keras model that is loaded from the folder; a SavedModel keeps float32.
         tokenizers: of a translation model; their files go into the folder too.
+        quantize: any of "int8" and "float16". int8 adds files with int8 weights beside the others:
+            `model.int8.tflite`, `model.int8.onnx`, `encoder.int8.onnx`, ... as far as the formats
+            go. float16 is the same as that storage.
+        gate: an evaluation set on which quantisation may lose no more than its limit. Without one
+            the manifest says that nothing was measured.
+        allow_loss: record what the gate measured, and write the folder all the same.
 
     Returns:
         The manifest that was written.
@@ -88,39 +109,42 @@ def export_model(
     Raises:
         FileExistsError: `directory` exists and `force` is not given, or it holds other files.
         ValueError: an unknown format or storage, a size below 1, a model that is not float32, a
-            weight beyond the range of float16, or tokenizers of another size than the vocabularies.
-        ConversionError, FileLoadError, ParityError: see `errors.py`.
+            weight beyond the range of float16, tokenizers of another size than the vocabularies,
+            or a gate where nothing is quantised.
+        ConversionError, FileLoadError, ParityError, QualityError: see `errors.py`.
     """
     directory = Path(directory)
     _refuse_other_folder(directory)
     _refuse_other_precision(model)
-    writer = FileWriter(
-        _checked_formats(formats),
-        _checked_settings(model, max_length, beam_width, length_penalty),
-        _checked_storage(storage),
-    )
+    formats = checked_formats(formats)
+    settings = checked_settings(model, max_length, beam_width, length_penalty)
+    quantization = checked_quantization(storage, quantize, formats, gate)
+    writer = FileWriter(formats, settings, quantization.storage, quantization.further)
     _check_tokenizers(model, tokenizers)
-    if storage == "float16":
+    given = model
+    if writer.storage == FLOAT16:
         model = rounded_copy(model)
     with publish_folder(directory, force) as folder:
         entries = writer.write_model(model, folder)
         if tokenizers is not None:
             entries |= write_tokenizers(tokenizers, folder)
         entries |= writer.write_formats(model, folder, preset_name)
-        report = validate_files(
-            model, folder, writer.formats, writer.settings, write_variant=writer.write_formats
-        )
-        report.raise_if_failed()
+        report = _validated(model, folder, writer)
+        loss = None if gate is None else _measured(gate, given, model, folder, writer)
+        if loss is not None and not allow_loss:
+            loss.raise_if_failed()
         manifest = _manifest(model, entries, writer.settings, report, record or {})
         manifest = dataclasses.replace(
             manifest,
             preset=preset_name,
             command=command,
-            storage=storage,
+            storage=writer.storage,
             parameters=int(model.count_params()),
+            gate=None if loss is None else {**loss.to_dict(), "allow_loss": allow_loss},
         )
         write_manifest(folder, manifest)
         write_card(folder, manifest)
+        write_integration(folder, manifest)
     return manifest
 
 
@@ -143,7 +167,8 @@ def validate_directory(directory: str | Path) -> Report:
     settings = recorded_settings(directory, manifest)
     formats = recorded_formats(directory, manifest)
     model = load_folder(directory)
-    report = validate_files(model, directory, formats, settings)
+    quantize = recorded_quantizations(directory, manifest)
+    report = validate_files(model, directory, formats, settings, quantize=quantize)
     report.raise_if_failed()
     return report
 
@@ -184,42 +209,37 @@ def _check_tokenizers(model: Any, tokenizers: TokenizerPair | None) -> None:
             )
 
 
-def _checked_storage(storage: str) -> str:
-    if storage not in STORAGES:
-        raise ValueError(
-            f"storage: expected one of {', '.join(STORAGES)}, got {storage!r}. float16 halves the "
-            "files."
-        )
-    return storage
+def _validated(model: Any, folder: Path, writer: FileWriter) -> Report:
+    report = validate_files(
+        model,
+        folder,
+        writer.formats,
+        writer.settings,
+        write_variant=dataclasses.replace(writer, quantize=()).write_formats,
+        quantize=writer.quantize,
+    )
+    report.raise_if_failed()
+    return report
 
 
-def _checked_formats(formats: Iterable[str]) -> tuple[str, ...]:
-    formats = (formats,) if isinstance(formats, str) else tuple(formats)
-    unknown = sorted(set(formats) - set(FORMATS))
-    if unknown or not formats:
-        raise ValueError(
-            f"formats: expected one or more of {', '.join(FORMATS)}, got "
-            f"{', '.join(unknown) or 'none'}. Name the formats that should be written."
-        )
-    return tuple(dict.fromkeys(formats))
+def _measured(
+    gate: QualityGate, given: Any, model: Any, folder: Path, writer: FileWriter
+) -> GateReport:
+    """What quantisation loses against the model as it was given, before any rounding."""
 
+    def greedy(model: Any) -> Decode:
+        return lambda sources: model.greedy(sources, writer.settings.max_length)
 
-def _checked_settings(
-    model: Any, max_length: int | None, beam_width: int, length_penalty: float
-) -> DecodeSettings:
-    steps = model.config.max_length if max_length is None else max_length
-    for name, size in (("max_length", steps), ("beam_width", beam_width)):
-        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-            raise ValueError(
-                f"{name}: expected a whole number of at least 1, got {size!r}. It is fixed in the "
-                "files that are written."
+    quantised: dict[str, Decode] = {}
+    if model is not given:
+        # the files with float16 weights were shown to answer as this model does
+        quantised["weights in float16"] = greedy(model)
+    for one in runnables(writer.formats, writer.quantize):
+        if one.quantize is not None:
+            quantised[one.name] = one.greedy(
+                folder, model.config.vocab_source, writer.settings.max_length
             )
-    if not 0 <= length_penalty < float("inf"):
-        raise ValueError(
-            f"length_penalty: expected a finite number of at least 0, got {length_penalty!r}. "
-            "0 compares plain log-probabilities; 1 is usual."
-        )
-    return DecodeSettings(steps, beam_width, float(length_penalty))
+    return gate.measured(greedy(given), quantised)
 
 
 def _manifest(

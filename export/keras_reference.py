@@ -15,27 +15,18 @@ from attention_zoo.vocabulary import BOS, EOS
 Outputs = dict[str, np.ndarray]
 
 
-class ShiftedEos:
-    """A model whose logit of eos is shifted: far up it ends at once, far down never.
-
-    Weights seldom offer both kinds of sequences by themselves. This stands in for the model
-    wherever only decoding matters (`start`, `decode_step`); its weights are those of the model.
+def with_shifted_eos(model: Any, shift: float) -> Any:
+    """A copy of a model whose bias of eos is shifted: far up it ends at once, far down never.
 
         logits_t = model's logits_t + shift at eos
+
+    Weights seldom offer both kinds of sequences by themselves.
     """
-
-    def __init__(self, model: Any, shift: float):
-        self._model = model
-        self._shift = shift
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._model, name)
-
-    def decode_step(self, *arguments: Any, **named: Any) -> tuple[Any, Any, Any]:
-        """The model's step with the shifted logits (batch, vocab_target)."""
-        logits, alignments, states = self._model.decode_step(*arguments, **named)
-        at_eos = tf.one_hot(EOS, logits.shape[-1], dtype=logits.dtype)
-        return logits + self._shift * at_eos, alignments, states
+    copy = type(model)(model.config, name=model.name)
+    copy.set_weights(model.get_weights())
+    bias = copy.output_layer.b
+    bias.assign(bias.numpy() + np.float32(shift) * (np.arange(bias.shape[0]) == EOS))
+    return copy
 
 
 class KerasReference:

@@ -18,8 +18,11 @@ import sys
 from attention_zoo.export import runtime
 kind, path = sys.argv[1:]
 model = getattr(runtime, kind)(path, vocab_source=2**31)
-model.predict([[0]])
-model.beam_search([[0, 0]])
+if hasattr(model, "predict"):
+    model.predict([[0]])
+    model.beam_search([[0, 0]])
+if hasattr(model, "step"):
+    model.step([1], model.encode([[0, 0]]))
 """
 
 
@@ -27,8 +30,8 @@ def check_loads(kind: str, path: Path, timeout: float = 300.0) -> None:
     """Run one sequence through `path` in a child process.
 
     Args:
-        kind: a class of `runtime.py`: "OnnxModel" or "LiteRTModel".
-        path: the file.
+        kind: a class of `runtime.py`: "OnnxModel", "LiteRTModel" or "SplitOnnxModel".
+        path: the file; of the split form, the encoder.
         timeout: seconds the child may take.
 
     Raises:

@@ -6,8 +6,8 @@ import dataclasses
 import reprlib
 from pathlib import Path
 
-from attention_zoo.export import onnx_writer, saved_model, tflite
 from attention_zoo.export.decode_functions import DecodeSettings
+from attention_zoo.export.runnable import QUANTIZATIONS, RUNNABLES
 from attention_zoo.manifest import (
     CONFIG_FILE,
     MANIFEST_FILE,
@@ -21,11 +21,9 @@ _FORMAT_OF = {
     CONFIG_FILE: "config",
     WEIGHTS_FILE: "keras",
     **dict.fromkeys(TOKENIZER_FILES, "tokenizer"),
-    tflite.FILE: tflite.FORMAT,
-    onnx_writer.FILE: onnx_writer.FORMAT,
-    f"{saved_model.FOLDER}/saved_model.pb": saved_model.FORMAT,
+    **{file: one.format for one in RUNNABLES for file in one.files},
 }
-_RUNNABLE = (saved_model.FORMAT, tflite.FORMAT, onnx_writer.FORMAT)
+_RUNNABLE = tuple(dict.fromkeys(one.format for one in RUNNABLES))
 _FIX = "Restore the file, or export the model again."
 
 
@@ -81,6 +79,26 @@ def recorded_formats(folder: Path, manifest: Manifest) -> tuple[str, ...]:
             f"{', '.join(_RUNNABLE)}, got none. {_FIX}"
         )
     return found
+
+
+def recorded_quantizations(folder: Path, manifest: Manifest) -> tuple[str, ...]:
+    """How files of a manifest are quantised, besides those with float weights.
+
+    Raises:
+        ManifestError: a format that is recorded lacks such a file which another format has.
+    """
+    formats = _formats(manifest)
+    found = {one.quantize for one in RUNNABLES if one.quantize and one.files[0] in manifest.files}
+    for one in RUNNABLES:
+        if one.format not in formats or (one.quantize and one.quantize not in found):
+            continue
+        for file in one.files:
+            if file not in manifest.files:
+                raise ManifestError(
+                    f"{folder / MANIFEST_FILE}: files should name {file}, as they name others of "
+                    f"its kind. {_FIX}"
+                )
+    return tuple(name for name in QUANTIZATIONS if name in found)
 
 
 def _formats(manifest: Manifest) -> set[str]:

@@ -4,6 +4,9 @@
     LiteRTModel("saved_models/bahdanau_gru.copy")    needs numpy and ai-edge-litert
     SavedModel("saved_models/bahdanau_gru.copy")     needs TensorFlow
 
+`variant="int8"` takes the file with int8 weights of a folder. Hosts that drive the loop have
+`encode` and `step`: of `LiteRTModel`, and of `SplitOnnxModel`, which is named here too.
+
 `source` is an integer array (batch, T_enc) padded with 0, or a list of lists of ids. The answer is
 a dictionary of NumPy arrays: `tokens` (batch, T_dec) int32 padded with 0 after eos, `lengths`
 (batch,) int32, `scores` (batch,) float32, `alignments` (batch, T_dec, T_enc) float32; those of beam
@@ -14,7 +17,6 @@ Neither this module nor the first two classes import TensorFlow.
 
 from __future__ import annotations
 
-import json
 import threading
 from pathlib import Path
 from typing import Any
@@ -22,17 +24,24 @@ from typing import Any
 import numpy as np
 
 from attention_zoo.export.errors import FileLoadError
-from attention_zoo.export.step_signature import StepSignature
-from attention_zoo.manifest import (
-    MANIFEST_FILE,
-    Manifest,
-    ManifestError,
-    check_files,
-    read_manifest,
+from attention_zoo.export.opened_file import (
+    check_bytes,
+    found_file,
+    known_vocabulary,
+    manifest_beside,
+    refused,
 )
+from attention_zoo.export.split_onnx_model import (
+    Outputs,
+    SplitOnnxModel,
+    open_session,
+    recorded_config,
+)
+from attention_zoo.export.step_signature import StepInput, StepSignature
+from attention_zoo.manifest import Manifest
 from attention_zoo.source_batch import source_batch
 
-Outputs = dict[str, np.ndarray]
+__all__ = ["LiteRTModel", "OnnxModel", "Outputs", "SavedModel", "SplitOnnxModel"]
 
 # before the names of the outputs of an ONNX file that have a beam axis
 _BEAM = "beam_"
@@ -46,6 +55,7 @@ class OnnxModel:
         vocab_source: ids must be below it. Read from `manifest.json` beside the file if there is
             one, otherwise from the file's own metadata.
         threads: threads that one operator may use; None lets onnxruntime choose.
+        variant: "int8" takes `model.int8.onnx` of a folder.
 
     Raises:
         FileLoadError: the file is missing or onnxruntime does not accept it.
@@ -53,16 +63,19 @@ class OnnxModel:
     """
 
     def __init__(
-        self, path: str | Path, vocab_source: int | None = None, threads: int | None = None
+        self,
+        path: str | Path,
+        vocab_source: int | None = None,
+        threads: int | None = None,
+        variant: str | None = None,
     ):
-        self.path = _file(path, "model.onnx")
-        self._manifest = _manifest(self.path.parent)
-        self.vocab_source = _vocabulary(self._manifest, vocab_source)
-        self._threads = threads
-        self._session = self._open()
+        self.path = found_file(path, "model.onnx", variant)
+        manifest = manifest_beside(self.path.parent)
+        check_bytes(manifest, self.path.parent, self.path)
+        self._session = open_session(self.path, threads)
+        self.vocab_source = known_vocabulary(manifest, vocab_source)
         if self.vocab_source is None:
-            config = self._session.get_modelmeta().custom_metadata_map.get("config", "{}")
-            self.vocab_source = json.loads(config).get("vocab_source")
+            self.vocab_source = recorded_config(self._session).get("vocab_source")
         self._names = [output.name for output in self._session.get_outputs()]
 
     def predict(self, source: Any) -> Outputs:
@@ -87,21 +100,6 @@ class OnnxModel:
             name.removeprefix(prefix): value for name, value in zip(names, outputs, strict=True)
         }
 
-    def _open(self) -> Any:
-        import onnxruntime
-
-        _check_bytes(self._manifest, self.path.parent, self.path)
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 3
-        if self._threads is not None:
-            options.intra_op_num_threads = self._threads
-        try:
-            return onnxruntime.InferenceSession(
-                str(self.path), options, providers=["CPUExecutionProvider"]
-            )
-        except Exception as error:
-            raise _refused(self.path, "onnxruntime", error) from error
-
 
 class LiteRTModel:
     """Runs the signatures of `model.tflite` with LiteRT. The file's batch is 1: rows run in turn.
@@ -114,21 +112,28 @@ class LiteRTModel:
         vocab_source: ids must be below it. Read from `manifest.json` beside the file if there is
             one; without either only the sign of an id is checked.
         threads: threads that one operator may use; None lets LiteRT choose.
+        variant: "int8" takes `model.int8.tflite` of a folder.
 
     Raises:
         FileLoadError: the file is missing or LiteRT does not accept it.
         FileChangedError: its bytes are not those that the manifest beside it recorded.
     """
 
+    rows_at_once: int | None = 1
+
     def __init__(
-        self, path: str | Path, vocab_source: int | None = None, threads: int | None = None
+        self,
+        path: str | Path,
+        vocab_source: int | None = None,
+        threads: int | None = None,
+        variant: str | None = None,
     ):
         from ai_edge_litert.interpreter import Interpreter
 
-        self.path = _file(path, "model.tflite")
-        manifest = _manifest(self.path.parent)
-        self.vocab_source = _vocabulary(manifest, vocab_source)
-        _check_bytes(manifest, self.path.parent, self.path)
+        self.path = found_file(path, "model.tflite", variant)
+        manifest = manifest_beside(self.path.parent)
+        self.vocab_source = known_vocabulary(manifest, vocab_source)
+        check_bytes(manifest, self.path.parent, self.path)
         try:
             # from memory: a file that is replaced while it is mapped would change under the model
             self._interpreter = Interpreter(
@@ -139,9 +144,9 @@ class LiteRTModel:
                 for name in self._interpreter.get_signature_list()
             }
         except (ValueError, RuntimeError) as error:
-            raise _refused(self.path, "LiteRT", error) from error
+            raise refused(self.path, "LiteRT", error) from error
         self._step = (
-            StepSignature(self._runners["step"], self.path.name, manifest)
+            _step_signature(self._runners["step"], self.path.name, manifest)
             if "step" in self._runners
             else None
         )
@@ -216,15 +221,15 @@ class SavedModel:
 
         self.path = _saved_model_folder(Path(path))
         folder = self.path.parent.parent
-        manifest = _manifest(folder)
-        self.vocab_source = _vocabulary(manifest, vocab_source)
-        _check_bytes(manifest, folder, *(one for one in self.path.rglob("*") if one.is_file()))
+        manifest = manifest_beside(folder)
+        self.vocab_source = known_vocabulary(manifest, vocab_source)
+        check_bytes(manifest, folder, *(one for one in self.path.rglob("*") if one.is_file()))
         try:
             self._module = tf.saved_model.load(str(self.path))
             self._greedy = self._module.signatures["serving_default"]
             self._beam = self._module.signatures["beam"]
         except Exception as error:
-            raise _refused(self.path, "TensorFlow", error) from error
+            raise refused(self.path, "TensorFlow", error) from error
 
     def predict(self, source: Any) -> Outputs:
         """Greedy decoding. Raises ValueError if `source` is not what the model can read."""
@@ -241,16 +246,14 @@ class SavedModel:
         return {name: out.numpy() for name, out in signature(source=tf.constant(batch)).items()}
 
 
-def _file(path: str | Path, name: str) -> Path:
-    path = Path(path)
-    if name and path.is_dir():
-        path = path / name
-    if not path.is_file():
-        raise FileLoadError(
-            f"{path}: no such file. Expected a file that `attention-zoo export` wrote, or the "
-            "folder it wrote."
-        )
-    return path
+def _step_signature(runner: Any, file: str, manifest: Manifest | None) -> StepSignature:
+    inputs = {
+        name: StepInput([int(size) for size in one["shape_signature"]], np.dtype(one["dtype"]))
+        for name, one in runner.get_input_details().items()
+    }
+    logits = runner.get_output_details().get("logits", {}).get("shape_signature", ())
+    width = int(logits[-1]) if len(logits) and logits[-1] > 1 else None
+    return StepSignature("LiteRTModel.step", inputs, width, file, manifest)
 
 
 def _saved_model_folder(path: Path) -> Path:
@@ -266,33 +269,3 @@ def _saved_model_folder(path: Path) -> Path:
 
 def _version(path: Path) -> int:
     return int(path.name) if path.name.isdecimal() else -1
-
-
-def _manifest(folder: Path) -> Manifest | None:
-    return read_manifest(folder) if (folder / MANIFEST_FILE).is_file() else None
-
-
-def _check_bytes(manifest: Manifest | None, folder: Path, *paths: Path) -> None:
-    """Refuse a file that is not the one its manifest names: a bad one can end the process."""
-    if manifest is not None:
-        names = (path.relative_to(folder).as_posix() for path in paths)
-        check_files(folder, manifest, only=tuple(name for name in names if name in manifest.files))
-
-
-def _vocabulary(manifest: Manifest | None, given: int | None) -> int | None:
-    if given is not None or manifest is None:
-        return given
-    size = manifest.config.get("vocab_source")
-    if not isinstance(size, int):
-        raise ManifestError(
-            f"{MANIFEST_FILE}: config should hold vocab_source (a whole number), got {size!r}. "
-            "Export the model again."
-        )
-    return size
-
-
-def _refused(path: Path, runtime: str, error: Exception) -> FileLoadError:
-    return FileLoadError(
-        f"{path}: {runtime} does not accept this file ({error}). It may be truncated: run "
-        "`attention-zoo validate` on its folder, or export the model again."
-    )

@@ -1,11 +1,12 @@
-"""What the `step` of a TFLite file takes, checked before the file runs: it checks nothing itself.
+"""What a `step` takes, checked before the file runs: the file checks nothing itself.
 
-A tensor that is missing, of another width or of another dtype makes the interpreter fail without
+A tensor that is missing, of another width or of another dtype makes an interpreter fail without
 its name, or read other memory; an id outside the vocabulary gives an embedding of zeros.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,35 +15,58 @@ import numpy as np
 from attention_zoo.layers.shapes import check_axes
 from attention_zoo.manifest import Manifest
 
-_OWNER = "LiteRTModel.step"
-_ENCODED_FIX = "pass all outputs of LiteRTModel.encode, and the states of the step before."
-_IDS_FIX = "pass the id of the token before, int32 (1,); the first one is bos."
+_IDS_FIX = "pass the ids of the tokens before, int32 (batch,); the first ones are bos."
+
+
+@dataclasses.dataclass(frozen=True)
+class StepInput:
+    """A tensor that a file takes: sizes, -1 where it is free, dtype, and names of free axes.
+
+    `axes` has None where the file gives an axis no name.
+    """
+
+    shape: list[int]
+    dtype: np.dtype
+    axes: tuple[str | None, ...] = ()
 
 
 class StepSignature:
     """The inputs of `step`: name -> axes, sizes and dtype, read from the file.
 
     Args:
-        runner: the signature runner of `step`.
+        owner: whose step it is, such as "LiteRTModel.step", for messages.
+        inputs: what the file takes, by name.
+        vocab_target: from the file itself; used where the manifest does not say.
         file: its name in the manifest.
         manifest: gives the axes their names and says vocab_target; None if there is no manifest,
             then the file's own widths are all that is known.
     """
 
-    def __init__(self, runner: Any, file: str, manifest: Manifest | None):
-        self.vocab_target = _vocab_target(runner, manifest)
+    def __init__(
+        self,
+        owner: str,
+        inputs: Mapping[str, StepInput],
+        vocab_target: int | None,
+        file: str,
+        manifest: Manifest | None,
+    ):
+        self.vocab_target = _vocab_target(vocab_target, manifest)
+        self._owner = owner
+        self._encoded_fix = (
+            f"pass all outputs of {owner.partition('.')[0]}.encode, and the states of the step "
+            "before."
+        )
         self._axes: dict[str, tuple[str, ...]] = {}
         self._dtypes: dict[str, np.dtype] = {}
         self._fixed: dict[str, tuple[int | None, str]] = {}
         recorded = _recorded_axes(file, manifest)
-        for name, details in runner.get_input_details().items():
-            shape = [int(size) for size in details["shape_signature"]]
-            self._dtypes[name] = np.dtype(details["dtype"])
+        for name, one in inputs.items():
+            self._dtypes[name] = one.dtype
             names = recorded.get(name, ())
-            if len(names) != len(shape):
-                names = _own_names(name, shape)
+            if len(names) != len(one.shape):
+                names = _own_names(name, one)
             self._axes[name] = tuple(
-                self._fix(name, axis, size) for axis, size in zip(names, shape, strict=True)
+                self._fix(name, axis, size) for axis, size in zip(names, one.shape, strict=True)
             )
 
     def _fix(self, name: str, axis: str, size: int) -> str:
@@ -58,39 +82,40 @@ class StepSignature:
         """All inputs of `step` as arrays.
 
         Raises:
-            ValueError: tokens are no integers, not of shape (1,) or outside the vocabulary; a
+            ValueError: tokens are no integers, not of shape (batch,) or outside the vocabulary; a
                 tensor of `encoded` is missing, not known, or has another shape or dtype. The
                 message names the tensor, what was expected, what came, and the fix.
         """
         if not isinstance(encoded, Mapping):
             raise ValueError(
-                f"{_OWNER}: encoded is a {type(encoded).__name__}; expected a dictionary. "
-                f"Fix: {_ENCODED_FIX}"
+                f"{self._owner}: encoded is a {type(encoded).__name__}; expected a dictionary. "
+                f"Fix: {self._encoded_fix}"
             )
         wanted = self._axes.keys() - {"tokens"}
         missing, unknown = sorted(wanted - encoded.keys()), [n for n in encoded if n not in wanted]
         if missing or unknown:
             raise ValueError(
-                f"{_OWNER}: encoded should hold {', '.join(sorted(wanted))}; missing: "
+                f"{self._owner}: encoded should hold {', '.join(sorted(wanted))}; missing: "
                 f"{', '.join(missing) or 'none'}; not known: "
-                f"{', '.join(map(str, unknown)) or 'none'}. Fix: {_ENCODED_FIX}"
+                f"{', '.join(map(str, unknown)) or 'none'}. Fix: {self._encoded_fix}"
             )
         arrays = {"tokens": np.asarray(tokens)}
         arrays |= {name: np.asarray(encoded[name]) for name in sorted(wanted)}
         self._check_dtypes(arrays)
         check_axes(
-            _OWNER,
+            self._owner,
             {name: (array.shape, self._axes[name]) for name, array in arrays.items()},
             fixed=self._fixed,
             fixes={"tokens": _IDS_FIX},
             at_least_one=("T_enc",),
         )
-        self._check_id(int(arrays["tokens"][0]))
+        for token in (int(arrays["tokens"].min()), int(arrays["tokens"].max())):
+            self._check_id(token)
         return arrays | {"tokens": arrays["tokens"].astype(np.int32)}
 
     def _check_dtypes(self, arrays: dict[str, np.ndarray]) -> None:
         for name, array in arrays.items():
-            expected, fix = self._dtypes[name], _ENCODED_FIX
+            expected, fix = self._dtypes[name], self._encoded_fix
             if name == "tokens":
                 fix = _IDS_FIX
                 if np.issubdtype(array.dtype, np.integer):
@@ -99,24 +124,22 @@ class StepSignature:
                     self._check_id(array.item())  # beyond 64 bits
             if array.dtype != expected:
                 raise ValueError(
-                    f"{_OWNER}: {name} has dtype {array.dtype}; expected {expected}. Fix: {fix}"
+                    f"{self._owner}: {name} has dtype {array.dtype}; expected {expected}. "
+                    f"Fix: {fix}"
                 )
 
     def _check_id(self, token: int) -> None:
         limit = 2**31 if self.vocab_target is None else self.vocab_target
         if not 0 <= token < limit:
             raise ValueError(
-                f"{_OWNER}: tokens has id {token}; expected an id from 0 to {limit - 1} "
+                f"{self._owner}: tokens has id {token}; expected an id from 0 to {limit - 1} "
                 f"(vocab_target = {limit}). Fix: {_IDS_FIX}"
             )
 
 
-def _vocab_target(runner: Any, manifest: Manifest | None) -> int | None:
+def _vocab_target(given: int | None, manifest: Manifest | None) -> int | None:
     size = manifest.config.get("vocab_target") if manifest is not None else None
-    if isinstance(size, int) and not isinstance(size, bool):
-        return size
-    logits = runner.get_output_details().get("logits", {}).get("shape_signature", ())
-    return int(logits[-1]) if len(logits) and logits[-1] > 1 else None
+    return size if isinstance(size, int) and not isinstance(size, bool) else given
 
 
 def _recorded_axes(file: str, manifest: Manifest | None) -> dict[str, list[str]]:
@@ -131,9 +154,10 @@ def _recorded_axes(file: str, manifest: Manifest | None) -> dict[str, list[str]]
     }
 
 
-def _own_names(name: str, shape: list[int]) -> list[str]:
-    """Without a manifest: batch first, the axis that is free is T_enc."""
+def _own_names(name: str, one: StepInput) -> list[str]:
+    """Without a manifest: the file's names; else batch first, and a free axis is T_enc."""
+    given = one.axes or (None,) * len(one.shape)
     return [
-        "batch" if index == 0 else "T_enc" if size < 0 else f"width {index} of {name}"
-        for index, size in enumerate(shape)
+        axis or ("batch" if index == 0 else "T_enc" if size < 0 else f"width {index} of {name}")
+        for index, (axis, size) in enumerate(zip(given, one.shape, strict=True))
     ]

@@ -3,13 +3,15 @@
 A SavedModel with variables leaves READ_VARIABLE ops that fail at run time, so every function is
 frozen to constants first, its loops kept as loops; the frozen functions become the signatures of a
 SavedModel, and the converter merges the constants they share. The batch is 1: with an open batch
-every recurrent loop needs Flex ops. T_enc stays open.
+every recurrent loop needs Flex ops. T_enc stays open. Then the file itself is changed: writes to
+lists in one operator (`tflite_update`), and weights in float16 or int8 (`tflite_half`,
+`tflite_int8`).
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -28,18 +30,28 @@ from attention_zoo.export.decode_functions import (
 )
 from attention_zoo.export.errors import ConversionError, UnsupportedOpsError
 from attention_zoo.export.open_width import OpenWidth
+from attention_zoo.export.runnable import INT8
+from attention_zoo.export.tflite_flatbuffer import unpacked
 from attention_zoo.export.tflite_half import store_as_float16
+from attention_zoo.export.tflite_int8 import store_as_int8
+from attention_zoo.export.tflite_update import update_in_place
 
 FORMAT = "tflite"
 FILE = "model.tflite"
+INT8_FILE = "model.int8.tflite"
 
 
 def write_tflite(
-    model: Any, folder: Path, settings: DecodeSettings, storage: str = "float32"
+    model: Any,
+    folder: Path,
+    settings: DecodeSettings,
+    storage: str = "float32",
+    quantize: Iterable[str] = (),
 ) -> dict[str, Any]:
     """Write `model.tflite` into `folder`, and return what the manifest says of its signatures.
 
-    With the storage "float16", each weight that loses nothing by it takes two bytes.
+    With the storage "float16", each weight that loses nothing by it takes two bytes. With
+    "int8" in `quantize`, `model.int8.tflite` is written too, with the same signatures.
 
     Raises:
         ConversionError: the converter refused the model.
@@ -55,12 +67,14 @@ def write_tflite(
     )
     traced = {function.name: function.concrete() for function in functions}
     try:
-        content = _convert(functions, traced)
+        content = update_in_place(_convert(functions, traced))
     except Exception as error:
         raise ConversionError(f"TFLite: the converter refused the model: {error}") from error
     foreign = foreign_ops(content)
     if foreign:
         raise UnsupportedOpsError(FILE, foreign)
+    if INT8 in quantize:
+        (folder / INT8_FILE).write_bytes(store_as_int8(content))
     if storage == "float16":
         content = store_as_float16(content)
     (folder / FILE).write_bytes(content)
@@ -73,7 +87,7 @@ def operators(content: bytes) -> list[str]:
     A built-in operator is named as in the schema ("WHILE"); a custom one "CUSTOM:<its code>".
     """
     names = {value: name for name, value in vars(schema.BuiltinOperator).items() if name[0] != "_"}
-    model = schema.ModelT.InitFromPackedBuf(content, 0)
+    model = unpacked(content)
     found = set()
     for code in model.operatorCodes:
         # files of before schema version 3a keep the code in the narrower field

@@ -12,25 +12,24 @@ from __future__ import annotations
 
 from typing import Any
 
-import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
 from attention_zoo.export.half_weights import LEAST_VALUES, exact_float16
+from attention_zoo.export.tflite_flatbuffer import new_buffer, packed, unpacked
 
-_ALIGNMENT = 16
 _VERSION = 3  # of DEQUANTIZE, the first that reads float16
 
 
 def store_as_float16(content: bytes) -> bytes:
     """The same file with its weights in two bytes each, where that loses nothing."""
-    model = schema.ModelT.InitFromPackedBuf(content, 0)
+    model = unpacked(content)
     halves: dict[int, int] = {}  # float32 buffer -> float16 buffer
     for index in range(len(model.buffers)):
         half = _half_of(model, index)
         if half is not None:
             halves[index] = len(model.buffers)
-            model.buffers.append(_buffer(half.view(np.uint8)))
+            model.buffers.append(new_buffer(half.view(np.uint8)))
     if not halves:
         return content
     model.operatorCodes.append(_dequantize_code())
@@ -40,7 +39,7 @@ def store_as_float16(content: bytes) -> bytes:
     for index in halves:
         if index not in in_use:
             model.buffers[index].data = None
-    return _packed(model)
+    return packed(model)
 
 
 def _half_of(model: Any, index: int) -> np.ndarray | None:
@@ -86,36 +85,3 @@ def _dequantize_code() -> Any:
     code.builtinCode = code.deprecatedBuiltinCode = schema.BuiltinOperator.DEQUANTIZE
     code.version = _VERSION
     return code
-
-
-def _buffer(data: np.ndarray | None) -> Any:
-    buffer = _AlignedBuffer()
-    buffer.data = data
-    return buffer
-
-
-class _AlignedBuffer(schema.BufferT):
-    """A buffer that begins at a multiple of 16 bytes, as the schema asks for.
-
-    The generated class packs bytes wherever they fall, and kernels load more than one at a time.
-    """
-
-    def Pack(self, builder: Any) -> Any:
-        place = None
-        if self.data is not None and len(self.data):
-            size = len(self.data)
-            builder.StartVector(1, size, _ALIGNMENT)
-            builder.head -= size
-            builder.Bytes[builder.head : builder.head + size] = bytes(self.data)
-            place = builder.EndVector()
-        schema.BufferStart(builder)
-        if place is not None:
-            schema.BufferAddData(builder, place)
-        return schema.BufferEnd(builder)
-
-
-def _packed(model: Any) -> bytes:
-    model.buffers = [_buffer(buffer.data) for buffer in model.buffers]
-    builder = flatbuffers.Builder(1 << 20)
-    builder.Finish(model.Pack(builder), file_identifier=b"TFL3")
-    return bytes(builder.Output())

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from attention_zoo.tokenizer import TokenizerPair
 
 FILES = ("model.onnx", "model.tflite")
+INT8_FILES = ("model.int8.onnx", "model.int8.tflite")
 _BATCH = 32
 # positions (rows times the longest) that are run at once: bounds the memory of long texts
 _POSITIONS = 4096
@@ -59,36 +60,51 @@ class Translator:
 
     @classmethod
     def from_preset(
-        cls, preset: str, file: str | None = None, threads: int | None = None
+        cls,
+        preset: str,
+        file: str | None = None,
+        threads: int | None = None,
+        quantize: str | None = None,
     ) -> Translator:
         """The translator of a preset such as "bahdanau_gru.fr_en".
 
         Raises ValueError if no preset has this name, and as `from_folder`.
         """
-        return cls.from_folder(preset_folder(preset), file, threads)
+        return cls.from_folder(preset_folder(preset), file, threads, quantize)
 
     @classmethod
     def from_folder(
-        cls, folder: str | Path, file: str | None = None, threads: int | None = None
+        cls,
+        folder: str | Path,
+        file: str | None = None,
+        threads: int | None = None,
+        quantize: str | None = None,
     ) -> Translator:
         """The translator of a folder that an export wrote.
 
         Args:
             folder: with manifest, tokenizers and files.
-            file: "model.onnx" or "model.tflite"; None takes the first that is there.
+            file: such as "model.onnx"; None takes the first of `FILES` that is there.
             threads: threads that one operator may use; None lets the runtime choose.
+            quantize: "int8" takes the first of `INT8_FILES` instead.
 
         Raises:
             ManifestError: no manifest, or one that does not fit the tokenizers.
             TokenizerError: no tokenizer: a model of ids; or one that cannot be read.
             FileChangedError: a file does not hold the bytes that the manifest recorded.
             FileLoadError: no such file, or its runtime does not accept it.
+            ValueError: another `quantize`, or one beside a `file`.
         """
         folder = Path(folder)
+        if quantize not in (None, "int8") or (quantize and file):
+            raise ValueError(
+                f"{folder}: quantize is {quantize!r} and file is {file!r}; expected one of them, "
+                'and quantize "int8" or None. Fix: name the file alone.'
+            )
         manifest = read_manifest(folder)
         tokenizers = folder_tokenizers(folder)
         _check_sizes(folder, manifest, tokenizers)
-        path = folder / (file or _first_file(folder))
+        path = folder / (file or _first_file(folder, quantize))
         model: Any
         if path.suffix == ".onnx":
             model = OnnxModel(path, threads=threads)
@@ -228,13 +244,15 @@ def _batches(jobs: list[tuple[int, int]], lengths: list[int]) -> Iterable[list[t
         yield batch
 
 
-def _first_file(folder: Path) -> str:
-    for name in FILES:
+def _first_file(folder: Path, quantize: str | None) -> str:
+    names = INT8_FILES if quantize else FILES
+    for name in names:
         if (folder / name).is_file():
             return name
+    more = f" and --quantize {quantize}" if quantize else ""
     raise FileLoadError(
-        f"{folder}: expected {' or '.join(FILES)}, found neither. Fix: export the model with "
-        "--format onnx or --format tflite."
+        f"{folder}: expected {' or '.join(names)}, found neither. Fix: export the model with "
+        f"--format onnx or --format tflite{more}."
     )
 
 

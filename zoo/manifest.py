@@ -20,7 +20,7 @@ CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.weights.h5"
 CARD_FILE = "README.md"
 FORMAT_VERSION = 1
-FILE_FORMATS = ("config", "keras", "tokenizer", "savedmodel", "tflite", "onnx")
+FILE_FORMATS = ("config", "keras", "tokenizer", "savedmodel", "tflite", "onnx", "onnx-split")
 STORAGES = ("float32", "float16")
 """How weights lie in the files of a folder; float16 where no weight loses anything by it."""
 
@@ -40,7 +40,8 @@ class FileEntry:
     `signatures` maps a name (`greedy`, `beam`, `encode`, `step`) to
     `{"inputs": [...], "outputs": [...]}`, each a list of
     `{"name": ..., "axes": [...], "shape": [...], "dtype": ...}` with -1 for a size that is
-    only known at run time. `details` holds what belongs to one format only, such as the opset.
+    only known at run time. `details` holds what belongs to some files only, such as the opset, or
+    `quantize`: "int8" where the weights are int8.
     """
 
     sha256: str
@@ -55,7 +56,8 @@ class Manifest:
     """Everything `manifest.json` says. `files` maps a path inside the folder to its `FileEntry`.
 
     `storage` says how the weights are stored; in a SavedModel they are float32 always. `parameters`
-    is how many numbers training finds; a tied matrix counts once.
+    is how many numbers training finds; a tied matrix counts once. `gate` is what quantisation was
+    found to lose on an evaluation set; None if there was none, or nothing to measure.
     """
 
     model: str
@@ -73,6 +75,7 @@ class Manifest:
     training: dict[str, Any] = dataclasses.field(default_factory=dict)
     storage: str = STORAGES[0]
     parameters: int | None = None
+    gate: dict[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The content of `manifest.json`; the version of the format comes first."""
@@ -118,9 +121,13 @@ class Manifest:
         """The size of all files that are named here."""
         return sum(entry.bytes for entry in self.files.values())
 
-    def bytes_of(self, format: str) -> int:
-        """The size of the files of one of `FILE_FORMATS`."""
-        return sum(entry.bytes for entry in self.files.values() if entry.format == format)
+    def bytes_of(self, format: str, quantize: str | None = None) -> int:
+        """The size of the files of one of `FILE_FORMATS`: those that are quantised so, or not."""
+        return sum(
+            entry.bytes
+            for entry in self.files.values()
+            if (entry.format, entry.details.get("quantize")) == (format, quantize)
+        )
 
 
 _REQUIRED = {"model", "config", "files"}
@@ -137,6 +144,7 @@ _TYPES_OR_NONE = {
     "command": str,
     "created": str,
     "parameters": int,
+    "gate": dict,
 }
 _FIX = "Export the model again to write a new one."
 

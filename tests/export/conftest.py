@@ -104,6 +104,12 @@ def exported(tmp_path_factory):
     return get
 
 
+@pytest.fixture(scope="session")
+def both_endings():
+    """Changes a model until some random sources end early and some never do; returns it."""
+    return let_some_end
+
+
 @pytest.fixture
 def new_model():
     """name -> a small model with drawn weights, the caller's own."""

@@ -169,7 +169,7 @@ def test_manifest_on_the_disk_is_the_one_returned(exported, name):
     check_files(case.folder, manifest)
     written = {path.relative_to(case.folder).as_posix() for path in case.folder.rglob("*.*")}
     named = {path for path in written if (case.folder / path).is_file()}
-    assert named - set(manifest.files) == {"manifest.json", "README.md"}
+    assert named - set(manifest.files) == {"manifest.json", "README.md", "INTEGRATION.md"}
     assert manifest.data == {
         "description": "drawn for a test",
         "licence": "none needed",

@@ -12,8 +12,10 @@ from attention_zoo.export.errors import (
     UnsupportedOpsError,
 )
 from attention_zoo.export.file_writer import FileWriter
+from attention_zoo.export.quality_gate import QualityGate
 
 MODEL = "luong_general_gru"
+GATE = QualityGate([[5, 2]], lambda _: 100.0, "token accuracy")
 
 
 @pytest.fixture
@@ -30,13 +32,18 @@ def left_in(folder):
     ("options", "words"),
     [
         ({"formats": ("onnx", "coreml")}, "got coreml"),
-        ({"formats": ()}, "expected one or more of savedmodel, tflite, onnx, got none"),
+        ({"formats": ()}, "expected one or more of savedmodel, tflite, onnx, onnx-split, got none"),
         ({"max_length": 0}, "max_length: expected a whole number of at least 1, got 0"),
         ({"max_length": 2.5}, "max_length"),
         ({"beam_width": 0}, "beam_width: expected"),
         ({"beam_width": True}, "beam_width: expected"),
         ({"length_penalty": -0.1}, "length_penalty: expected a finite number"),
         ({"length_penalty": float("nan")}, "length_penalty"),
+        ({"storage": "bfloat16"}, "storage: expected one of float32, float16, got 'bfloat16'"),
+        ({"quantize": "int4"}, "quantize: expected any of int8, float16, got int4"),
+        ({"quantize": ("int8", 8)}, "quantize: expected any of int8, float16, got 8"),
+        ({"quantize": "int8", "formats": "savedmodel"}, "int8 is for tflite, onnx and onnx-split"),
+        ({"gate": GATE}, "gate: nothing is quantised"),
     ],
 )
 def test_options_are_checked_first(model, tmp_path, options, words):
@@ -109,6 +116,7 @@ def test_flex_ops_are_refused(model, tmp_path, monkeypatch, flex_file):
 
 def test_file_that_does_not_load_is_refused(model, tmp_path, monkeypatch):
     monkeypatch.setattr(tflite, "_convert", lambda *_: b"")
+    monkeypatch.setattr(tflite, "update_in_place", lambda content: content)
     monkeypatch.setattr(tflite, "operators", lambda _: [])
     with pytest.raises(FileLoadError, match=r"model\.tflite.*exit status 1"):
         export_model(model, tmp_path / "out", formats="tflite")

@@ -234,3 +234,25 @@ def test_nothing_heavy_is_imported(translation_folder, fresh_process):
         "print(len(Translator.from_folder(sys.argv[1]).translate(['Il pleut.', ''])))\n"
     )
     assert fresh_process(code, str(translation_folder), blocked=HEAVY) == "2\n"
+
+
+def test_the_file_with_int8_weights_is_chosen(translation_folder, pairs):
+    translator = Translator.from_folder(translation_folder, quantize="int8")
+    assert translator.model.path.name == "model.int8.onnx"
+    answers = translator.translate(sources_of(pairs, 5))
+    assert all(np.isfinite(answer.score) and answer.tokens for answer in answers)
+
+
+def test_without_int8_files_the_fix_is_told(copied):
+    (copied / "model.int8.onnx").unlink()
+    found = Translator.from_folder(copied, quantize="int8")
+    assert found.model.path.name == "model.int8.tflite"
+    (copied / "model.int8.tflite").unlink()
+    with pytest.raises(FileLoadError, match="--format tflite and --quantize int8"):
+        Translator.from_folder(copied, quantize="int8")
+
+
+@pytest.mark.parametrize(("file", "quantize"), [(None, "int4"), ("model.onnx", "int8")])
+def test_a_choice_that_makes_no_sense_is_refused(translation_folder, file, quantize):
+    with pytest.raises(ValueError, match=f"quantize is '{quantize}'.*Fix: "):
+        Translator.from_folder(translation_folder, file, quantize=quantize)

@@ -50,6 +50,28 @@ def test_round_trip(manifest, tmp_path):
     assert manifest.total_bytes() == 36
 
 
+def test_sizes_are_those_of_a_format_and_a_quantisation(manifest):
+    files = {
+        **manifest.files,
+        "model.int8.onnx": FileEntry("22", 5, "onnx", details={"quantize": "int8"}),
+        "encoder.onnx": FileEntry("33", 7, "onnx-split"),
+        "decoder_step.onnx": FileEntry("44", 11, "onnx-split"),
+    }
+    more = dataclasses.replace(manifest, files=files)
+    assert (more.bytes_of("onnx"), more.bytes_of("onnx", "int8")) == (17, 5)
+    assert (more.bytes_of("onnx-split"), more.bytes_of("onnx-split", "int8")) == (18, 0)
+    assert more.total_bytes() == 59
+
+
+def test_a_gate_is_kept(manifest, tmp_path):
+    gate = {"measure": "BLEU", "files": {"model.int8.onnx": {"lost": 0.25}}}
+    write_manifest(tmp_path, dataclasses.replace(manifest, gate=gate))
+    assert read_manifest(tmp_path).gate == gate
+    content = {**manifest.to_dict(), "gate": [0.25]}
+    with pytest.raises(ManifestError, match=r"gate should be a dict, got \[0\.25\]"):
+        Manifest.from_dict(content)
+
+
 def test_what_may_be_left_out(tmp_path):
     content = {"format_version": 1, "model": "m", "config": {}, "files": {}}
     (tmp_path / "manifest.json").write_text(json.dumps(content))
@@ -104,7 +126,7 @@ def test_not_text(tmp_path):
         ({"files": {"a": 3}}, "the entry of 'a'"),
         (
             {"files": {"a": {"sha256": "0", "format": "zzz", "bytes": 9}}},
-            "the format of 'a' should be one of config, keras, tokenizer, .*, onnx, got 'zzz'",
+            "the format of 'a' should be one of config, keras, .*, onnx-split, got 'zzz'",
         ),
         (
             {"files": {"a": {"sha256": "0", "format": "onnx", "bytes": 9, "signatures": None}}},

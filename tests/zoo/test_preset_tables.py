@@ -8,8 +8,8 @@ BLEU = "nrefs:var|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0"
 CHRF = "nrefs:var|case:mixed|eff:yes|nc:6|nw:0|space:no|version:2.6.0"
 
 
-def entry(format, size):
-    return FileEntry(sha256="0", bytes=size, format=format)
+def entry(format, size, **details):
+    return FileEntry(sha256="0", bytes=size, format=format, details=details)
 
 
 def copying(**changes):
@@ -32,7 +32,7 @@ def translating(bleu=43.26, **changes):
         "files": {
             "model.weights.h5": entry("keras", 4_700_000),
             "model.onnx": entry("onnx", 4_800_000),
-            "model.int8.onnx": entry("onnx", 100_001),
+            "model.int8.onnx": entry("onnx", 1_200_001, quantize="int8"),
             "model.tflite": entry("tflite", 4_900_007),
             "tokenizer.model": entry("tokenizer", 300_000),
         },
@@ -55,13 +55,13 @@ def test_translation():
     text = preset_tables({"a.fr_en": translating(), "b.fr_en": translating(7.0, parameters=None)})
     lines = text.splitlines()
     assert lines[:4] == [
-        "| preset | parameters | task | BLEU | chrF | Keras bytes | ONNX bytes | TFLite bytes "
-        "| SavedModel bytes |",
-        "| --- | --: | --- | --: | --: | --: | --: | --: | --: |",
-        "| `a.fr_en` | 2,345,678 | translation, fr to en | 43.3 | 61.4 | 4,700,000 | 4,900,001 "
-        "| 4,900,007 |  |",
-        "| `b.fr_en` |  | translation, fr to en | 7.0 | 61.4 | 4,700,000 | 4,900,001 | 4,900,007 "
-        "|  |",
+        "| preset | parameters | task | BLEU | chrF | Keras bytes | ONNX bytes | ONNX int8 bytes "
+        "| TFLite bytes | TFLite int8 bytes | SavedModel bytes |",
+        "| --- | --: | --- | --: | --: | --: | --: | --: | --: | --: | --: |",
+        "| `a.fr_en` | 2,345,678 | translation, fr to en | 43.3 | 61.4 | 4,700,000 | 4,800,000 "
+        "| 1,200,001 | 4,900,007 |  |  |",
+        "| `b.fr_en` |  | translation, fr to en | 7.0 | 61.4 | 4,700,000 | 4,800,000 "
+        "| 1,200,001 | 4,900,007 |  |  |",
     ]
     # each signature once
     assert [line for line in lines if line.startswith("- ")] == [
@@ -75,7 +75,7 @@ def test_translation():
 
 def test_both_kinds():
     text = preset_tables({"a.copy": copying(), "a.fr_en": translating()})
-    assert "| `a.copy` | 1,009 | copy |  |  | 4,001 |  |  |  |" in text
+    assert "| `a.copy` | 1,009 | copy |  |  | 4,001 |  |  |  |  |  |" in text
     assert text.count("| `a.copy` |") == 2
     assert "| `a.copy` | 1.0000 | 0.9988 |" in text
     assert text.count("| `a.fr_en` |") == 2
@@ -84,7 +84,7 @@ def test_both_kinds():
 
 def test_a_manifest_that_says_little():
     bare = Manifest("seq2seq_gru", {}, {})
-    assert preset_tables({"x": bare}).splitlines()[2:] == ["| `x` |  |  |  |  |  |  |  |  |"]
+    assert preset_tables({"x": bare}).splitlines()[2:] == ["| `x` |  |  |  |  |  |  |  |  |  |  |"]
 
 
 def test_the_command_prints_them(capsys):

@@ -44,6 +44,14 @@ def file(tmp_path):
     return write
 
 
+def test_the_file_with_int8_weights(translate, translation_folder):
+    answer = Translator.from_folder(translation_folder, quantize="int8").translate(TEXTS[0])[0]
+    assert translate(TEXTS[0], "--quantize", "int8") == (0, answer.text + "\n", "")
+    code, out, said = translate(TEXTS[0], "--quantize", "int8", "--through", "model.onnx")
+    assert (code, out) == (2, "")
+    assert "--through names the file that --quantize would choose" in said
+
+
 def test_an_argument(translate, expected):
     assert translate(TEXTS[0]) == (0, expected[0] + "\n", "")
     assert translate(*TEXTS[0].split())[1] == expected[0] + "\n"

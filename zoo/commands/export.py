@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
 FORMATS = ("savedmodel", "tflite", "onnx")
+FURTHER_FORMATS = ("onnx-split",)
+QUANTIZATIONS = ("int8", "float16")
 RECORD_FILE = "training.json"
 
 
@@ -19,9 +22,10 @@ RECORD_FILE = "training.json"
 @click.option(
     "--format",
     "formats",
-    type=click.Choice(FORMATS),
+    type=click.Choice([*FORMATS, *FURTHER_FORMATS]),
     multiple=True,
-    help="Repeat it for several.  [default: all]",
+    help="Repeat it for several; onnx-split is an encoder and a step, for hosts that drive the "
+    "loop.  [default: savedmodel, tflite, onnx]",
 )
 @click.option(
     "-o",
@@ -38,10 +42,28 @@ RECORD_FILE = "training.json"
 @click.option("--beam-width", type=click.IntRange(1), default=4, show_default=True)
 @click.option("--length-penalty", type=float, default=1.0, show_default=True)
 @click.option(
-    "--half",
-    is_flag=True,
-    help="Round the weights to float16 and store them so: files of half the size.",
+    "--quantize",
+    "quantizations",
+    type=click.Choice(QUANTIZATIONS),
+    multiple=True,
+    help="int8 adds files with int8 weights beside the others, of about a quarter of their size; "
+    "float16 rounds the weights and stores them so, in all files. Repeat it for both.",
 )
+@click.option("--half", is_flag=True, help="The same as --quantize float16.")
+@click.option(
+    "--gate",
+    metavar="FILE.tsv|copy",
+    help="What quantisation loses is measured on it: sentences (source, tab, reference; several "
+    "references in several lines), or fresh sequences of the copy task.",
+)
+@click.option(
+    "--gate-limit",
+    type=click.FloatRange(0),
+    default=0.5,
+    show_default=True,
+    help="Points of BLEU or of token accuracy that may be lost.",
+)
+@click.option("--allow-loss", is_flag=True, help="Export also what loses more; it is recorded.")
 @click.option("--name", help="Name of the preset, for the manifest and the card.")
 @click.option("--force", is_flag=True, help="Replace what an earlier export wrote to OUTPUT.")
 @click.pass_context
@@ -53,7 +75,11 @@ def command(
     max_length: int | None,
     beam_width: int,
     length_penalty: float,
+    quantizations: tuple[str, ...],
     half: bool,
+    gate: str | None,
+    gate_limit: float,
+    allow_loss: bool,
     name: str | None,
     force: bool,
 ) -> None:
@@ -65,12 +91,20 @@ def command(
     \b
     Examples:
       attention-zoo export runs/copy --format tflite --format onnx -o exported/copy
-      attention-zoo export runs/fr_en --half -o exported/fr_en
+      attention-zoo export runs/fr_en --quantize float16 -o exported/fr_en
+      attention-zoo export runs/copy --quantize int8 --gate copy -o exported/copy
+      attention-zoo export runs/fr_en --quantize int8 --gate held_out.tsv -o exported/fr_en
     """
+    if gate is not None and not (quantizations or half):
+        raise click.UsageError("--gate measures what quantisation loses: add --quantize.")
+    if allow_loss and gate is None:
+        raise click.UsageError("--allow-loss is about what a --gate measures: add one.")
+    from attention_zoo.commands.gate_data import gate_data
     from attention_zoo.commands.model_source import load_source, source_tokenizers
 
     refuse_to_overwrite(output, force)
     tokenizers = source_tokenizers(model)
+    sentences = None if gate is None else gate_data(gate, tokenizers, model)
     loaded = load_source(model)
     # imports TensorFlow, so only once the model was found
     from attention_zoo.export import export_model
@@ -86,8 +120,10 @@ def command(
         preset_name=name,
         command=ctx.obj.command_line,
         force=force,
-        storage="float16" if half else "float32",
         tokenizers=tokenizers,
+        quantize=(*quantizations, *(["float16"] if half else [])),
+        gate=None if sentences is None else sentences.gate(loaded, gate_limit),
+        allow_loss=allow_loss,
     )
     show(output)
 
@@ -139,3 +175,19 @@ def show(output: Path) -> None:
     manifest = read_manifest(output)
     rows = [(path, entry.bytes) for path, entry in manifest.files.items()]
     print_table(str(output), ("file", "bytes"), rows)
+    if manifest.gate is not None:
+        show_gate(manifest.gate)
+    elif any(entry.details.get("quantize") for entry in manifest.files.values()):
+        click.echo("No --gate was given: what int8 loses was not measured.")
+
+
+def show_gate(gate: Mapping[str, Any]) -> None:
+    """Print what quantisation loses, from the manifest."""
+    from attention_zoo.commands.table import print_table
+
+    rows = [("Keras, not quantised", "", f"{gate['keras']:.2f}", "")]
+    for name, found in gate["files"].items():
+        equal = f"{found['tokens_equal']:.1%}"
+        rows.append((name, equal, f"{found['score']:.2f}", f"{found['lost']:+.2f}"))
+    title = f"{gate['sequences']:,} sequences of {gate['data']}; {gate['limit']:g} may be lost"
+    print_table(title, ("file", "tokens equal", gate["measure"], "lost"), rows)

@@ -7,7 +7,15 @@ from typing import Any
 
 from attention_zoo.manifest import Manifest
 
-_FORMATS = {"keras": "Keras", "onnx": "ONNX", "tflite": "TFLite", "savedmodel": "SavedModel"}
+# (format, quantisation) of a file -> its name in the table
+_FILES: dict[tuple[str, str | None], str] = {
+    ("keras", None): "Keras",
+    ("onnx", None): "ONNX",
+    ("onnx", "int8"): "ONNX int8",
+    ("tflite", None): "TFLite",
+    ("tflite", "int8"): "TFLite int8",
+    ("savedmodel", None): "SavedModel",
+}
 _NONE = ""
 
 
@@ -29,12 +37,12 @@ def preset_tables(manifests: Mapping[str, Manifest]) -> str:
 
 def _overview(manifests: Mapping[str, Manifest]) -> str:
     head = ["preset", "parameters", "task", "BLEU", "chrF"]
-    head += [f"{name} bytes" for name in _FORMATS.values()]
+    head += [f"{name} bytes" for name in _FILES.values()]
     rows = []
     for name, manifest in manifests.items():
         metrics = manifest.metrics
         scores = [_number(metrics.get(score), ".1f") for score in ("bleu", "chrf")]
-        sizes = [_number(manifest.bytes_of(format) or None, ",") for format in _FORMATS]
+        sizes = [_number(manifest.bytes_of(*file) or None, ",") for file in _FILES]
         parameters = _number(manifest.parameters, ",")
         rows.append([f"`{name}`", parameters, _task(manifest), *scores, *sizes])
     return _table(head, rows, words=("preset", "task"))

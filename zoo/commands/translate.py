@@ -7,14 +7,14 @@ import io
 import itertools
 import json
 import sys
-import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 if TYPE_CHECKING:
+    from attention_zoo.commands.explained import Responder
     from attention_zoo.export.translation import Translation
     from attention_zoo.export.translator import Translator
 
@@ -50,6 +50,9 @@ LINES_AT_ONCE = 1024
     "all lines; with a suffix only that one.",
 )
 @click.option("--through", metavar="FILE", help="model.onnx or model.tflite.  [default: the first]")
+@click.option(
+    "--quantize", type=click.Choice(["int8"]), help="Take the file with int8 weights of MODEL."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 def command(
     text: tuple[str, ...],
@@ -60,6 +63,7 @@ def command(
     n_best: int,
     alignments: Path | None,
     through: str | None,
+    quantize: str | None,
     as_json: bool,
 ) -> None:
     """Translate TEXT, the lines of a file, or those of standard input, one line for each line.
@@ -72,14 +76,19 @@ def command(
       attention-zoo translate --model bahdanau_gru.fr_en --file french.txt -o english.txt --beam
       attention-zoo translate --model exported/fr_en --alignments fatigue "Je suis fatigué."
     """
+    from attention_zoo.commands.explained import Responder
+    from attention_zoo.commands.notes import warnings_as_notes
+
     if text and file is not None:
         raise click.UsageError("give TEXT or --file, not both.")
+    if through and quantize:
+        raise click.UsageError("--through names the file that --quantize would choose: leave one.")
     _check_suffix(alignments)
     lines = _lines(text, file)
-    with _warnings_as_notes(), _opened(output) as out:
+    with warnings_as_notes(), _opened(output) as out:
         # a mistake in the first line is told before a model is loaded
         first = next(lines, None)
-        translator = _translator(model, through)
+        translator = _translator(model, through, quantize)
         kept: list[Translation] = []
         for batch in _batches(itertools.chain([] if first is None else [first], lines), text, file):
             answers = translator.translate(batch, beam, n_best)
@@ -90,10 +99,12 @@ def command(
             if alignments is not None:
                 kept += answers
     if alignments is not None:
-        _write_alignments(kept, alignments)
+        search = "beam" if beam or n_best > 1 else "greedy"
+        with warnings_as_notes():
+            _write_alignments(kept, Responder(model, translator.model.path), search, alignments)
 
 
-def _translator(model: str, through: str | None) -> Translator:
+def _translator(model: str, through: str | None, quantize: str | None) -> Translator:
     from attention_zoo.commands.model_source import RUN_FILE, source_folder
     from attention_zoo.export.translator import Translator
     from attention_zoo.manifest import MANIFEST_FILE
@@ -103,7 +114,7 @@ def _translator(model: str, through: str | None) -> Translator:
         if (folder / RUN_FILE).is_file():
             raise ValueError(
                 f"{model!r}: the folder of a training run; expected exported files, which need no "
-                f"TensorFlow. Fix: attention-zoo export {model} -o FOLDER --half"
+                f"TensorFlow. Fix: attention-zoo export {model} -o FOLDER --quantize float16"
             )
         if folder.is_dir():
             raise ValueError(
@@ -114,7 +125,7 @@ def _translator(model: str, through: str | None) -> Translator:
         from attention_zoo.model_config import check_names
 
         check_names("preset or exported folder", [model], list_presets())
-    return Translator.from_folder(folder, through)
+    return Translator.from_folder(folder, through, quantize=quantize)
 
 
 def _lines(text: tuple[str, ...], file: Path | None) -> Iterator[str]:
@@ -172,23 +183,6 @@ def _opened(output: Path | None) -> Iterator[TextIO]:
         yield out
 
 
-@contextlib.contextmanager
-def _warnings_as_notes() -> Iterator[None]:
-    """What the translator warns of, without the line of code that it came from."""
-
-    with warnings.catch_warnings():
-        others = warnings.showwarning
-
-        def show(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
-            if category is UserWarning:
-                click.echo(f"Note: {message}", err=True)
-            else:
-                others(message, category, *place, **more)
-
-        warnings.showwarning = show
-        yield
-
-
 def _check_suffix(path: Path | None) -> None:
     if path is not None and path.suffix.lower() not in ("", ".png", ".json"):
         raise click.UsageError(
@@ -196,33 +190,23 @@ def _check_suffix(path: Path | None) -> None:
         )
 
 
-def _write_alignments(answers: Iterable[Translation], path: Path) -> None:
-    from attention_zoo.written_beside import written_beside
+def _write_alignments(
+    answers: Sequence[Translation], responder: Responder, search: str, path: Path
+) -> None:
+    from attention_zoo.commands.explained import explanation_of
+    from attention_zoo.explain.alignment_files import write_numbers, write_picture
 
-    answers = list(answers)
+    origin = responder.origin(search)
+    explanations = [explanation_of(answer, origin) for answer in answers]
     suffix = path.suffix.lower()
     if suffix != ".png":
-        with written_beside(path if suffix else path.with_name(path.name + ".json")) as beside:
-            content = [answer.to_dict() for answer in answers]
-            beside.write_text(json.dumps(content, ensure_ascii=False) + "\n", encoding="utf-8")
-    drawn = next((answer for answer in answers if answer.tokens), None)
+        write_numbers(explanations, path if suffix else path.with_name(path.name + ".json"))
     if suffix == ".json":
         return
+    drawn = next((found for found in explanations if found.tokens), None)
     if drawn is None and suffix:
         raise ValueError(f"{path}: there is nothing to draw, expected a line that is not blank.")
     if drawn is None:
         click.echo(f"Note: no line has text, so there is no picture {path}.png", err=True)
         return
-    from attention_zoo.training.plots import plot_alignment
-
-    plot_alignment(
-        drawn.alignments,
-        _labels(drawn.source_pieces),
-        _labels(drawn.pieces),
-        path if suffix else path.with_name(path.name + ".png"),
-    )
-
-
-def _labels(pieces: list[str]) -> list[str]:
-    # matplotlib reads what stands between two dollar signs as a formula
-    return [piece.replace("$", r"\$") for piece in pieces]
+    write_picture(drawn, path if suffix else path.with_name(path.name + ".png"), "pieces")
