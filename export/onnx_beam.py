@@ -88,8 +88,9 @@ def beam_loop(
         kept = [chosen.token, chosen.parent, *filter(None, [weights])]
         return going_on, [*chosen.carried(), *states], kept
 
-    dtypes = [np.int64, np.int64, *([np.float32] if step.attends else [])]
-    (_, _, _, log_p, ranks, *_), history = graph.loop("beam", start.steps, carried, dtypes, body)
+    collected = [(np.int64, 2), (np.int64, 2), *([(np.float32, 3)] if step.attends else [])]
+    last, history = graph.loop("beam", start.steps, carried, collected, body)
+    _, _, _, log_p, ranks, *_ = last
     return Searched(beams, log_p, ranks, history)
 
 
@@ -245,10 +246,10 @@ def _followed_back(graph: Graph, searched: Searched, max_length: int) -> tuple[s
         kept = [token, *(inner.op("Gather", of_step(weights[0]), one) for one in rows)]
         return inner.op("Identity", np.array(True)), [parent], kept
 
-    dtypes = [np.int64, *([np.float32] if weights else [])]
+    collected = [(np.int64, 2), *([(np.float32, 3)] if weights else [])]
     last = graph.op("Expand", np.arange(beams.k)[None], beams.shape)
     limit = graph.op("Squeeze", steps)
-    _, found = graph.loop("follow", limit, [(last, np.int64)], dtypes, body)
+    _, found = graph.loop("follow", limit, [(last, np.int64)], collected, body)
     found = [_reversed(graph, one) for one in found]
     tokens = graph.op("Transpose", found[0], perm=[1, 2, 0])
     tokens = to_length(graph, tokens, max_length, axis=2, rank=3)

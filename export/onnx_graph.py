@@ -121,7 +121,7 @@ class Graph:
         name: str,
         steps: int | str,
         start: Sequence[tuple[str, Any]],
-        collected: Sequence[Any],
+        collected: Sequence[tuple[Any, int]],
         body: Body,
     ) -> tuple[list[str], list[str]]:
         """Repeat `body` until it says stop, at most `steps` times.
@@ -130,7 +130,8 @@ class Graph:
             name: of the body.
             steps: a number, or an int64 tensor.
             start: (tensor, dtype) of each that is carried from step to step.
-            collected: dtypes of what is kept of every step.
+            collected: (dtype, rank) of what is kept of every step. onnxruntime asks for the rank
+                where a loop makes no step, and complains in each run if it does not know it.
             body: (graph, step number, carried) -> (go on, carried, kept).
 
         Returns:
@@ -143,8 +144,10 @@ class Graph:
         carried = [inner.input(self._unique(f"{name}/carried"), dtype) for dtype in dtypes]
         again, after, kept = body(inner, number, carried)
         inner._give(again, np.bool_)
-        for tensor, dtype in zip((*after, *kept), (*dtypes, *collected), strict=True):
+        for tensor, dtype in zip(after, dtypes, strict=True):
             inner._give(tensor, dtype)
+        for tensor, (dtype, rank) in zip(kept, collected, strict=True):
+            inner._give(tensor, dtype, [None] * rank)
         results = self.ops(
             "Loop",
             len(start) + len(collected),
@@ -171,13 +174,13 @@ class Graph:
             bodies.append(inner.proto())
         return self.ops("If", len(dtypes), condition, then_branch=bodies[0], else_branch=bodies[1])
 
-    def _give(self, tensor: str, dtype: Any) -> None:
+    def _give(self, tensor: str, dtype: Any, axes: Sequence[None] | None = None) -> None:
         """Make a tensor an output of this body; one from outside, or a second time, as a copy."""
         made_here = any(tensor in node.output for node in self.nodes)
         if not made_here or any(tensor == value.name for value in self.outputs):
             tensor = self.op("Identity", tensor)
         kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-        self.outputs.append(helper.make_tensor_value_info(tensor, kind, None))
+        self.outputs.append(helper.make_tensor_value_info(tensor, kind, axes))
 
     def _unique(self, kind: str) -> str:
         self.root._count += 1

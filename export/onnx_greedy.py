@@ -64,8 +64,8 @@ def greedy_loop(graph: Graph, step: DecodeStep, start: Start) -> list[str]:
         kept = [token, value, *filter(None, [weights])]
         return going_on, [inner.op("Reshape", token, ints(-1)), alive, *states], kept
 
-    dtypes = [np.int64, np.float32, *([np.float32] if step.attends else [])]
-    return graph.loop("greedy", start.steps, carried, dtypes, body)[1]
+    collected = [(np.int64, 2), (np.float32, 2), *([(np.float32, 3)] if step.attends else [])]
+    return graph.loop("greedy", start.steps, carried, collected, body)[1]
 
 
 def greedy_results(graph: Graph, collected: list[str], mask: str, max_length: int) -> list[str]:

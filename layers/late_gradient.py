@@ -29,7 +29,7 @@ def late_loop(step, projected, states, cell_step, weights, probe=None, mask=None
         As `time_loop`.
     """
     names = [name for name in cell_step.late_weights if weights[name].shape[0]]
-    kept = {}  # name -> what the steps multiplied, (batch, T, ...); known after the loop
+    kept: dict = {}  # name -> what the steps multiplied, (batch, T, ...); known after the loop
 
     def weight_gradients(d_projected):
         gradients = cell_step.late_gradients(kept, d_projected)
@@ -42,7 +42,7 @@ def late_loop(step, projected, states, cell_step, weights, probe=None, mask=None
         projected = ops.concatenate([projected, probe], axis=-1)
 
     def one_step(projected, states):
-        zeros, used = None, {}
+        zeros, used = None, {}  # type: ignore[var-annotated]
         if probe is not None:
             projected, zeros = ops.split(projected, [width], axis=-1)
         output, states = step(projected, states, {**frozen, "used": used}, zeros)

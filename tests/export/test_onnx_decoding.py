@@ -200,3 +200,21 @@ def test_a_model_with_parts_of_its_own_is_not_known():
     mechanism = model.decoder.cell.mechanism
     mechanism.__class__ = type("Mine", (type(mechanism),), {})
     assert not is_known(model)
+
+
+def test_a_run_says_nothing(tmp_path, fresh_process):
+    path = tmp_path / "model.onnx"
+    onnx.save(graph_of(a_model("bahdanau_gru")), path)
+    code = (
+        "import sys, numpy, onnxruntime, os\n"
+        "options = onnxruntime.SessionOptions()\n"
+        "options.log_severity_level = 3\n"
+        "session = onnxruntime.InferenceSession(sys.argv[1], options)\n"
+        "run = onnxruntime.RunOptions()\n"
+        "run.log_severity_level = 2\n"  # warnings, as they are by default
+        "os.dup2(1, 2)\n"
+        "for beam in (False, True):\n"
+        "    feed = {'source': numpy.array([[5, 7, 2]], 'int32'), 'beam': numpy.array(beam)}\n"
+        "    session.run(None, feed, run)\n"
+    )
+    assert fresh_process(code, str(path)) == ""
