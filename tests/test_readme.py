@@ -133,7 +133,7 @@ def test_the_table_of_folders_is_complete():
     with (CHECKOUT / "pyproject.toml").open("rb") as file:
         mapping = tomllib.load(file)["tool"]["setuptools"]["package-dir"]
     expected = {folder: f"`{name}`" for name, folder in mapping.items() if "/" not in folder}
-    assert dict(rows) == {**expected, "tests": ""}
+    assert dict(rows) == {**expected, "hosts": "", "tests": ""}
 
 
 def test_the_table_of_presets_is_what_the_manifests_give():

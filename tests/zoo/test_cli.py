@@ -83,9 +83,12 @@ def test_the_commands_are_those_of_the_readme_and_no_others():
         "score",
         "translate",
         "predict",
+        "explain",
+        "align",
         "export",
         "validate",
         "study",
+        "doctor",
         "demo",
     ]
     assert list(COMMANDS) == names
@@ -520,6 +523,18 @@ def test_the_command_to_go_on_is_one_that_is_taken(option):
     [
         (OSError(errno.ENOSPC, "No space left on device", "a.keras"), "a.keras: No space"),
         (OSError(errno.EROFS, "Read-only file system", "a.txt"), "Fix: choose a place that can"),
+        (OSError(errno.EPERM, "Operation not permitted", "a"), "Fix: choose a place that you may"),
+        (OSError(errno.EISDIR, "Is a directory", "a"), "a: Is a directory. Fix: name a file"),
+        (OSError(errno.ENOENT, "No such file or directory", "a/b"), "Fix: check the path"),
+        (OSError(errno.ENAMETOOLONG, "File name too long", "a"), "Fix: choose a shorter name"),
+        (
+            OSError(errno.ENAMETOOLONG, "File name too long", "/x/.a.b.unfinished.q0_e81qb"),
+            "Error: /x/a.b: File name too long",
+        ),
+        (
+            OSError(errno.EPERM, "Operation not permitted", ".a.unfinished.q0_e81qb/model.onnx"),
+            "Error: a/model.onnx: Operation",
+        ),
         (MemoryError("of 9 TB"), "not enough memory: of 9 TB. Fix: a smaller model"),
     ],
 )
