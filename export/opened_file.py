@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from attention_zoo.export.errors import FileLoadError
+from attention_zoo.export.whole_number import at_least_one
 from attention_zoo.manifest import (
     MANIFEST_FILE,
     Manifest,
@@ -62,11 +63,18 @@ def check_bytes(manifest: Manifest | None, folder: Path, *paths: Path) -> None:
 
 
 def known_vocabulary(manifest: Manifest | None, given: int | None) -> int | None:
-    """vocab_source: as given, or as the manifest says."""
-    if given is not None or manifest is None:
-        return given
+    """vocab_source: as given, or as the manifest says; None where neither does.
+
+    Raises:
+        ValueError: what is given is not a whole number of at least 1.
+        ManifestError: what the manifest says is none.
+    """
+    if given is not None:
+        return at_least_one("vocab_source", given, "leave it out: the files of an export know it.")
+    if manifest is None:
+        return None
     size = manifest.config.get("vocab_source")
-    if not isinstance(size, int):
+    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
         raise ManifestError(
             f"{MANIFEST_FILE}: config should hold vocab_source (a whole number), got {size!r}. "
             "Export the model again."

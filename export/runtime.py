@@ -38,6 +38,7 @@ from attention_zoo.export.split_onnx_model import (
     recorded_config,
 )
 from attention_zoo.export.step_signature import StepInput, StepSignature
+from attention_zoo.export.whole_number import checked_threads
 from attention_zoo.manifest import Manifest
 from attention_zoo.source_batch import source_batch
 
@@ -58,7 +59,8 @@ class OnnxModel:
         variant: "int8" takes `model.int8.onnx` of a folder.
 
     Raises:
-        FileLoadError: the file is missing or onnxruntime does not accept it.
+        ValueError: `vocab_source` or `threads` is not a whole number of at least 1.
+        FileLoadError: the file is missing, onnxruntime does not accept it, or it does not decode.
         FileChangedError: its bytes are not those that the manifest beside it recorded.
     """
 
@@ -69,14 +71,21 @@ class OnnxModel:
         threads: int | None = None,
         variant: str | None = None,
     ):
+        threads = checked_threads(threads)
         self.path = found_file(path, "model.onnx", variant)
         manifest = manifest_beside(self.path.parent)
+        self.vocab_source = known_vocabulary(manifest, vocab_source)
         check_bytes(manifest, self.path.parent, self.path)
         self._session = open_session(self.path, threads)
-        self.vocab_source = known_vocabulary(manifest, vocab_source)
         if self.vocab_source is None:
             self.vocab_source = recorded_config(self._session).get("vocab_source")
         self._names = [output.name for output in self._session.get_outputs()]
+        if "tokens" not in self._names:
+            raise FileLoadError(
+                f"{self.path}: it does not decode; expected an output tokens, got "
+                f"{', '.join(self._names)}. Fix: SplitOnnxModel runs encoder.onnx and "
+                "decoder_step.onnx; here name the folder, or model.onnx."
+            )
 
     def predict(self, source: Any) -> Outputs:
         """Greedy decoding. Raises ValueError if `source` is not what the model can read."""
@@ -115,6 +124,7 @@ class LiteRTModel:
         variant: "int8" takes `model.int8.tflite` of a folder.
 
     Raises:
+        ValueError: `vocab_source` or `threads` is not a whole number of at least 1.
         FileLoadError: the file is missing or LiteRT does not accept it.
         FileChangedError: its bytes are not those that the manifest beside it recorded.
     """
@@ -130,6 +140,7 @@ class LiteRTModel:
     ):
         from ai_edge_litert.interpreter import Interpreter
 
+        threads = checked_threads(threads)
         self.path = found_file(path, "model.tflite", variant)
         manifest = manifest_beside(self.path.parent)
         self.vocab_source = known_vocabulary(manifest, vocab_source)
@@ -212,6 +223,7 @@ class SavedModel:
             one; without either only the sign of an id is checked.
 
     Raises:
+        ValueError: `vocab_source` is not a whole number of at least 1.
         FileLoadError: the folder is missing or TensorFlow does not accept it.
         FileChangedError: its bytes are not those that the manifest beside it recorded.
     """

@@ -17,6 +17,7 @@ from attention_zoo.export.opened_file import (
     refused,
 )
 from attention_zoo.export.step_signature import StepInput, StepSignature
+from attention_zoo.export.whole_number import checked_threads
 from attention_zoo.source_batch import source_batch
 
 Outputs = dict[str, np.ndarray]
@@ -46,6 +47,7 @@ class SplitOnnxModel:
         variant: "int8" takes `encoder.int8.onnx` and `decoder_step.int8.onnx` of a folder.
 
     Raises:
+        ValueError: `vocab_source` or `threads` is not a whole number of at least 1.
         FileLoadError: a file is missing or onnxruntime does not accept it.
         FileChangedError: its bytes are not those that the manifest beside it recorded.
     """
@@ -59,14 +61,17 @@ class SplitOnnxModel:
         threads: int | None = None,
         variant: str | None = None,
     ):
+        threads = checked_threads(threads)
         self.path = found_file(path, ENCODER, variant)
         step_path = found_file(self.path.with_name(_step_name(self.path)), DECODER_STEP)
         manifest = manifest_beside(self.path.parent)
+        self.vocab_source = known_vocabulary(manifest, vocab_source)
         check_bytes(manifest, self.path.parent, self.path, step_path)
         self._encoder = open_session(self.path, threads)
         self._step = open_session(step_path, threads)
         config = recorded_config(self._encoder)
-        self.vocab_source = known_vocabulary(manifest, vocab_source) or config.get("vocab_source")
+        if self.vocab_source is None:
+            self.vocab_source = config.get("vocab_source")
         self._signature = StepSignature(
             f"{type(self).__name__}.step",
             {one.name: _input(one) for one in self._step.get_inputs()},

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from attention_zoo.export.split_onnx_model import Outputs
+from attention_zoo.export.whole_number import at_least_one
 from attention_zoo.source_batch import source_batch
 from attention_zoo.vocabulary import BOS, EOS, PAD
 
@@ -43,7 +44,21 @@ def step_loop(model: Stepper, source: Any, max_length: int) -> Outputs:
         model: what encodes and steps.
         source: (batch, T_enc) int32, or a list of lists of ids, as for `predict`.
         max_length: steps at most; T_dec of the outputs.
+
+    Raises:
+        ValueError: `model` does not encode and step, `max_length` is not a whole number of at least
+            1, or `source` is not what the model can read.
     """
+    missing = [name for name in ("encode", "step", "rows_at_once") if not hasattr(model, name)]
+    if missing:
+        raise ValueError(
+            f"step_loop: model is a {type(model).__name__}, without {', '.join(missing)}; expected "
+            "a model that encodes and steps. Fix: pass a SplitOnnxModel or a LiteRTModel; a file "
+            "that holds the loop answers to predict."
+        )
+    max_length = at_least_one(
+        "step_loop: max_length", max_length, "pass the most steps, such as the model's max_length."
+    )
     source = source_batch(source, None, "step_loop")
     rows = model.rows_at_once or len(source)
     parts = [

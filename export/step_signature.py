@@ -82,9 +82,9 @@ class StepSignature:
         """All inputs of `step` as arrays.
 
         Raises:
-            ValueError: tokens are no integers, not of shape (batch,) or outside the vocabulary; a
-                tensor of `encoded` is missing, not known, or has another shape or dtype. The
-                message names the tensor, what was expected, what came, and the fix.
+            ValueError: no tokens, or they are no integers, not of shape (batch,) or outside the
+                vocabulary; a tensor of `encoded` is missing, not known, or has another shape or
+                dtype. The message names the tensor, what was expected, what came, and the fix.
         """
         if not isinstance(encoded, Mapping):
             raise ValueError(
@@ -107,7 +107,7 @@ class StepSignature:
             {name: (array.shape, self._axes[name]) for name, array in arrays.items()},
             fixed=self._fixed,
             fixes={"tokens": _IDS_FIX},
-            at_least_one=("T_enc",),
+            at_least_one=("batch", "T_enc"),
         )
         for token in (int(arrays["tokens"].min()), int(arrays["tokens"].max())):
             self._check_id(token)

@@ -7,6 +7,7 @@ runs, so that `attention-zoo --help` and `attention-zoo list` answer at once.
 import dataclasses
 import errno
 import os
+import re
 import shlex
 import sys
 import traceback
@@ -145,8 +146,14 @@ _FIXES = {
     errno.ENOSPC: "Fix: make room on the disk, or choose another place.",
     errno.EROFS: "Fix: choose a place that can be written to.",
     errno.EACCES: "Fix: choose a place that you may write to, or read from.",
+    errno.EPERM: "Fix: choose a place that you may write to, or read from.",
     errno.ENOTDIR: "Fix: choose a path whose folders are none of them files.",
+    errno.EISDIR: "Fix: name a file; this is a folder.",
+    errno.ENOENT: "Fix: check the path, from its first folder on.",
+    errno.ENAMETOOLONG: "Fix: choose a shorter name.",
 }
+# of `publish_folder`: what stands for the folder that was asked for until all is written
+_UNFINISHED = re.compile(r"(^|/)\.([^/]+)\.unfinished\.[^/]*")
 
 
 def _told(error: Exception) -> str:
@@ -155,7 +162,8 @@ def _told(error: Exception) -> str:
         first = str(error).splitlines()[0]
         return f"not enough memory: {first[:200]}. Fix: a smaller model, or smaller batches."
     if isinstance(error, OSError) and error.errno in _FIXES:
-        return f"{error.filename or 'a file'}: {error.strerror}. {_FIXES[error.errno]}"
+        name = _UNFINISHED.sub(r"\1\2", str(error.filename or "a file"))
+        return f"{name}: {error.strerror}. {_FIXES[error.errno]}"
     return str(error)
 
 

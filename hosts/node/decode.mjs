@@ -7,11 +7,11 @@
 // FOLDER is what `attention-zoo export ... --format onnx-split` wrote. Prints a line of JSON:
 // {"tokens": [[...], ...], "scores": [...]}, eos included where it was written.
 
-import { readFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { text } from "node:stream/consumers";
 
 import { InputError } from "./input_error.mjs";
+import { readManifest } from "./manifest.mjs";
 import { openSession } from "./session.mjs";
 import { sourceBatch } from "./source_batch.mjs";
 import { SplitModel } from "./split_model.mjs";
@@ -24,24 +24,18 @@ async function main() {
   const [path, ...more] = process.argv.slice(2).filter((word) => word !== "--int8");
   if (path === undefined || more.length > 0) throw new InputError(`Usage: ${USAGE}`);
   const isFile = path.endsWith(".onnx");
-  const manifest = await readManifest(isFile ? dirname(path) : path);
-  const source = sourceBatch(parsed(await text(process.stdin)), manifest.config.vocab_source);
-  const answer = isFile
-    ? await loopInside(path, source)
-    : await stepLoop(await SplitModel.open(path, int8), source, manifest.decoding.max_length);
-  console.log(JSON.stringify(answer));
-}
-
-async function readManifest(folder) {
-  const path = join(folder, "manifest.json");
-  try {
-    return JSON.parse(await readFile(path, "utf8"));
-  } catch (error) {
+  if (isFile && int8) {
     throw new InputError(
-      `${path}: cannot be read (${error.message}). Fix: name a folder that ` +
-        "`attention-zoo export` wrote.",
+      `${path}: a file, and --int8 chooses those of a folder; expected one of the two. ` +
+        "Fix: leave --int8 out, or name the folder.",
     );
   }
+  const { vocabSource, maxLength } = await readManifest(isFile ? dirname(path) : path);
+  const source = sourceBatch(parsed(await text(process.stdin)), vocabSource);
+  const answer = isFile
+    ? await loopInside(path, source)
+    : await stepLoop(await SplitModel.open(path, int8), source, maxLength);
+  console.log(JSON.stringify(answer));
 }
 
 function parsed(rows) {
@@ -55,6 +49,12 @@ function parsed(rows) {
 /** The answer of a file that holds the loop: its rows cut at their lengths. */
 async function loopInside(path, source) {
   const session = await openSession(path);
+  if (!session.outputNames.includes("tokens")) {
+    throw new InputError(
+      `${path}: it does not decode; expected an output tokens, got ` +
+        `${session.outputNames.join(", ")}. Fix: name the folder, or model.onnx.`,
+    );
+  }
   const { tokens, lengths, scores } = await session.run({ source }, ["tokens", "lengths", "scores"]);
   const width = tokens.dims[1]; // T_dec
   return {

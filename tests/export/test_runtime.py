@@ -1,5 +1,6 @@
 """The runtime refuses what an exported file would misread, and files that are not whole."""
 
+import json
 import shutil
 
 import numpy as np
@@ -8,7 +9,8 @@ import pytest
 
 from attention_zoo.export import time_predict
 from attention_zoo.export.errors import FileChangedError, FileLoadError, ManifestError
-from attention_zoo.export.runtime import LiteRTModel, OnnxModel, SavedModel
+from attention_zoo.export.onnx_split import write_split_onnx
+from attention_zoo.export.runtime import LiteRTModel, OnnxModel, SavedModel, SplitOnnxModel
 
 MODEL = "luong_general_gru"
 KINDS = (OnnxModel, LiteRTModel, SavedModel)
@@ -24,6 +26,15 @@ def model(request, exported):
 def folder(exported, tmp_path):
     """A copy of the exported folder that a test may spoil."""
     return shutil.copytree(exported(MODEL).folder, tmp_path / "copy")
+
+
+@pytest.fixture(scope="module")
+def split_too(exported, tmp_path_factory):
+    """The exported folder with the split files beside the others."""
+    folder = tmp_path_factory.mktemp("split_too") / "all"
+    shutil.copytree(exported(MODEL).folder, folder)
+    write_split_onnx(exported(MODEL).model, folder, {})
+    return folder
 
 
 def test_lists_of_different_lengths_are_padded(model):
@@ -152,6 +163,46 @@ def test_broken_manifest_is_not_passed_over(folder):
     for kind in KINDS:
         with pytest.raises(ManifestError, match="not valid JSON"):
             kind(folder)
+
+
+NO_SIZES = [0, -1, True, 1.0, "2", float("nan"), [4]]
+
+
+@pytest.mark.parametrize("given", NO_SIZES)
+@pytest.mark.parametrize("argument", ["threads", "vocab_source"])
+def test_sizes_are_whole_numbers_of_at_least_1(split_too, argument, given):
+    for kind in (*KINDS, SplitOnnxModel):
+        if (kind, argument) == (SavedModel, "threads"):
+            continue
+        with pytest.raises(ValueError, match=f"^{argument}: expected a whole number") as caught:
+            kind(split_too, **{argument: given})
+        assert f"of at least 1, got {given!r}. Fix: " in str(caught.value)
+
+
+def test_sizes_may_be_those_of_numpy(split_too):
+    for kind in (OnnxModel, LiteRTModel, SplitOnnxModel):
+        model = kind(split_too, vocab_source=np.int64(10), threads=np.int32(1))
+        assert model.vocab_source == 10
+        run = model.encode if kind is SplitOnnxModel else model.predict
+        with pytest.raises(ValueError, match="id 10 in row 0"):
+            run([[10]])
+
+
+@pytest.mark.parametrize("recorded", [None, *NO_SIZES[:-2]])
+def test_a_manifest_without_a_vocabulary_does_not_switch_the_check_off(folder, recorded):
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["config"]["vocab_source"] = recorded
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    for kind in KINDS:
+        with pytest.raises(ManifestError, match="config should hold vocab_source"):
+            kind(folder)
+
+
+@pytest.mark.parametrize("file", ["encoder.onnx", "decoder_step.onnx"])
+def test_a_file_that_does_not_decode_is_for_another_class(split_too, file):
+    with pytest.raises(FileLoadError, match=f"{file}: it does not decode; .*got ") as caught:
+        OnnxModel(split_too / file)
+    assert "Fix: SplitOnnxModel runs" in str(caught.value)
 
 
 def test_newest_version_of_a_saved_model_is_taken(folder):

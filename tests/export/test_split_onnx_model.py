@@ -76,6 +76,19 @@ def test_encoded_is_checked(model):
         model.step([1, 1], {name: encoded[name] for name in encoded if name != "state_0"})
 
 
+def test_a_step_of_no_rows_is_refused(model):
+    encoded = model.encode([[5, 9, 2], [7, 2]])
+    nothing = {name: tensor[:0] for name, tensor in encoded.items()}
+    with pytest.raises(ValueError, match=r"shape \(0,\); expected \(batch,\) with batch of at le"):
+        model.step(np.zeros(0, np.int32), nothing)
+
+
+def test_a_vocabulary_of_none_is_not_that_of_the_file(folder):
+    with pytest.raises(ValueError, match=r"vocab_source: expected .*, got 0\. Fix: "):
+        SplitOnnxModel(folder, vocab_source=0)
+    assert SplitOnnxModel(folder, vocab_source=10).vocab_source == 10
+
+
 def test_a_step_gives_states_under_the_names_in_which_they_are_passed(model):
     encoded = model.encode([[5, 9, 2], [7, 2]])
     answer = model.step([1, 1], encoded)

@@ -75,3 +75,33 @@ def test_it_stops_at_the_last_step():
 def test_lists_will_do():
     got = step_loop(Table(), [[7, EOS], [5, 6, EOS]], 4)
     assert got["tokens"].tolist() == [[7, EOS, 0, 0], [5, 6, EOS, 0]]
+
+
+@pytest.mark.parametrize("given", [0, -3, 2.0, True, None, "4", float("inf")])
+def test_the_most_steps_are_a_whole_number(given):
+    model = Table()
+    with pytest.raises(ValueError, match=r"^step_loop: max_length: expected a whole") as caught:
+        step_loop(model, SOURCE, given)
+    assert f"of at least 1, got {given!r}. Fix: " in str(caught.value)
+    assert model.batches == []
+    assert step_loop(model, SOURCE, np.int64(2))["tokens"].shape == (3, 2)
+
+
+class Predicts:
+    def predict(self, source):
+        raise AssertionError("not asked for")
+
+
+class EncodesAlone(Predicts):
+    rows_at_once = None
+    encode = Table.encode
+
+
+@pytest.mark.parametrize(
+    ("model", "missing"),
+    [(Predicts(), "encode, step, rows_at_once"), (EncodesAlone(), "step"), (None, "encode, step")],
+)
+def test_a_model_that_cannot_step_is_refused(model, missing):
+    name = type(model).__name__
+    with pytest.raises(ValueError, match=f"is a {name}, without {missing}.*Fix: pass a Split"):
+        step_loop(model, SOURCE, 4)

@@ -142,6 +142,50 @@ def test_rows_that_the_model_cannot_read_are_named(folder, rows, says):
     assert "    at " not in child.stderr  # no stack
 
 
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ({}, "config.vocab_source is missing"),
+        ([], "config.vocab_source is missing"),
+        (None, "config.vocab_source is missing"),
+        ("text", "config.vocab_source is missing"),
+        ({"config": None, "decoding": {"max_length": 3}}, "config.vocab_source is missing"),
+        *(
+            ({"config": {"vocab_source": size}, "decoding": {"max_length": 3}}, f"is {told};")
+            for size, told in [("20", '"20"'), (0, 0), (-1, -1), (2.5, 2.5), (None, "null")]
+        ),
+        ({"config": {"vocab_source": 20}}, "decoding.max_length is missing"),
+        ({"config": {"vocab_source": 20}, "decoding": {"max_length": 0}}, "max_length is 0;"),
+    ],
+)
+@pytest.mark.parametrize("file", ["", "model.onnx"])
+def test_a_manifest_that_is_not_ours_is_refused(folder, tmp_path, content, says, file):
+    for path in folder.glob("*.onnx"):
+        (tmp_path / path.name).symlink_to(path)
+    (tmp_path / "manifest.json").write_text(json.dumps(content))
+    # an id far outside the vocabulary: it must not reach the file
+    refused(node(tmp_path / file, rows=[[4000]]), f"{tmp_path / 'manifest.json'}: ", says)
+
+
+@pytest.mark.parametrize("file", ["encoder.onnx", "decoder_step.onnx", "decoder_step.int8.onnx"])
+def test_a_file_that_does_not_decode_is_refused(folder, file):
+    child = node(folder / file, rows=[[4]])
+    refused(child, f"{folder / file}: ", "does not decode", "name the folder, or model.onnx")
+
+
+def test_int8_chooses_in_a_folder(folder):
+    child = node(folder / "model.onnx", "--int8", rows=[[4]])
+    refused(child, f"{folder / 'model.onnx'}: a file, and --int8 chooses", "leave --int8 out")
+
+
+def refused(child, *words):
+    """One line on stderr with these words and a fix; exit code 2."""
+    assert (child.returncode, child.stdout) == (2, "")
+    for word in (*words, "Fix: "):
+        assert word in child.stderr
+    assert len(child.stderr.splitlines()) == 1
+
+
 def test_a_folder_without_the_files_is_named(tmp_path, folder):
     assert f"{tmp_path / 'manifest.json'}: cannot be read" in node(tmp_path, rows=[[4]]).stderr
     shutil.copy(folder / "manifest.json", tmp_path)

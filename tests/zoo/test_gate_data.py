@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from attention_zoo import export
 from attention_zoo.cli import Session, main
+from attention_zoo.commands import model_source
 from attention_zoo.commands.export import command
 from attention_zoo.commands.gate_data import gate_data
 from attention_zoo.export.runtime import OnnxModel
@@ -81,6 +82,21 @@ def test_a_file_that_cannot_be_read(tokenizers, tmp_path):
         gate_data(str(tmp_path / "bad.tsv"), tokenizers, "runs/x")
 
 
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\n", b"one column\n", b"a\tb\n\nc\td\n", b"a\t\n", b"\xff\tb\n", b"a\0\tb\n", None],
+)
+def test_a_gate_file_has_a_fix_that_a_gate_knows(tokenizers, tmp_path, content):
+    file = tmp_path / "held_out.tsv"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(PairFileError, match=r"held_out\.tsv.* Fix: --gate takes") as caught:
+        gate_data(str(file), tokenizers, "runs/x")
+    assert str(caught.value).count("Fix: ") == 1
+    for unknown in ("skip", "column of", "other columns"):
+        assert unknown not in str(caught.value)
+
+
 def test_the_tokenizers_must_be_the_models(tokenizers, pairs_file):
     with pytest.raises(ValueError, match="401"):
         gate_data(str(pairs_file), tokenizers, "runs/x").gate(Model(401), 0.5)
@@ -138,11 +154,19 @@ def test_the_gate_is_handed_on(given):
         (["--gate", "copy"], "--gate measures what quantisation loses: add --quantize"),
         (["--quantize", "int8", "--allow-loss"], "--allow-loss is about what a --gate measures"),
         (["--quantize", "int4"], "int4"),
-        (["--quantize", "int8", "--gate-limit", "-1"], "-1"),
+        (["--quantize", "int8", "--gate-limit", "-1"], "got -1. Fix: --gate-limit 0.5"),
+        (["--quantize", "int8", "--gate-limit", "nan"], "got nan. Fix: --gate-limit 0.5"),
+        (["--quantize", "int8", "--gate-limit", "inf"], "got inf. Fix: --gate-limit 0.5"),
+        (["--quantize", "int8", "--gate-limit", "0.5"], "--gate-limit is about what a --gate"),
+        (["--quantize", "int8", "--format", "savedmodel"], "Fix: add one of them"),
         (["--quantize", "int8", "--gate", "held_out.tsv"], "reads and writes ids"),
     ],
 )
-def test_what_makes_no_sense_ends_with_exit_code_2(capfd, tmp_path, arguments, words):
+def test_what_makes_no_sense_ends_with_exit_code_2(capfd, tmp_path, monkeypatch, arguments, words):
+    def load(_):
+        raise AssertionError("a model was loaded for nothing")
+
+    monkeypatch.setattr(model_source, "load_source", load)
     line = ["export", "seq2seq_gru.copy", "-o", str(tmp_path / "out"), *arguments]
     assert main(line) == 2
     said = capfd.readouterr().err

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 FORMATS = ("savedmodel", "tflite", "onnx")
 FURTHER_FORMATS = ("onnx-split",)
 QUANTIZATIONS = ("int8", "float16")
 RECORD_FILE = "training.json"
+
+
+def _limit(_: click.Context, __: click.Parameter, value: float) -> float:
+    # nan passes every range
+    if not 0 <= value < math.inf:
+        raise click.BadParameter(
+            f"expected a finite number of at least 0, got {value:g}. Fix: --gate-limit 0.5"
+        )
+    return value
 
 
 @click.command(
@@ -58,7 +69,8 @@ RECORD_FILE = "training.json"
 )
 @click.option(
     "--gate-limit",
-    type=click.FloatRange(0),
+    type=float,
+    callback=_limit,
     default=0.5,
     show_default=True,
     help="Points of BLEU or of token accuracy that may be lost.",
@@ -95,10 +107,7 @@ def command(
       attention-zoo export runs/copy --quantize int8 --gate copy -o exported/copy
       attention-zoo export runs/fr_en --quantize int8 --gate held_out.tsv -o exported/fr_en
     """
-    if gate is not None and not (quantizations or half):
-        raise click.UsageError("--gate measures what quantisation loses: add --quantize.")
-    if allow_loss and gate is None:
-        raise click.UsageError("--allow-loss is about what a --gate measures: add one.")
+    _refuse_what_does_nothing(ctx, formats, bool(quantizations or half))
     from attention_zoo.commands.gate_data import gate_data
     from attention_zoo.commands.model_source import load_source, source_tokenizers
 
@@ -126,6 +135,25 @@ def command(
         allow_loss=allow_loss,
     )
     show(output)
+
+
+def _refuse_what_does_nothing(
+    ctx: click.Context, formats: tuple[str, ...], quantized: bool
+) -> None:
+    """Raise UsageError where an option is without the one that it goes with."""
+    given = ctx.params
+    if given["gate"] is not None and not quantized:
+        raise click.UsageError("--gate measures what quantisation loses: add --quantize.")
+    if given["allow_loss"] and given["gate"] is None:
+        raise click.UsageError("--allow-loss is about what a --gate measures: add one.")
+    limit_was_given = ctx.get_parameter_source("gate_limit") is not ParameterSource.DEFAULT
+    if limit_was_given and given["gate"] is None:
+        raise click.UsageError("--gate-limit is about what a --gate measures: add one.")
+    if "int8" in given["quantizations"] and set(formats) == {"savedmodel"}:
+        raise click.UsageError(
+            "--quantize int8 is for tflite, onnx and onnx-split, got --format savedmodel alone. "
+            "Fix: add one of them, or leave int8 out."
+        )
 
 
 def refuse_to_overwrite(output: Path, force: bool) -> None:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from attention_zoo.export.quality_gate import QualityGate
     from attention_zoo.tokenizer import TokenizerPair
     from attention_zoo.training.referenced import Referenced
+    from attention_zoo.training.sentence_pairs import SentencePair
 
 COPY = "copy"
 # sequences of the copy task: how many, the longest, and a seed that no training uses
@@ -49,9 +50,22 @@ def gate_data(choice: str, tokenizers: TokenizerPair | None, model: str) -> Gate
     if tokenizers is None:
         return CopyGate()
     from attention_zoo.training.referenced import grouped
-    from attention_zoo.training.sentence_pairs import read_tsv
 
-    return TranslationGate(Path(choice).name, grouped(read_tsv(choice).pairs), tokenizers)
+    return TranslationGate(Path(choice).name, grouped(_pairs(choice)), tokenizers)
+
+
+def _pairs(path: str) -> list[SentencePair]:
+    from attention_zoo.training.sentence_pairs import PairFileError, read_tsv
+
+    try:
+        return read_tsv(path).pairs
+    except PairFileError as error:
+        # the reader's advice names options that --gate does not have
+        said = str(error).partition(" Fix: ")[0]
+        raise PairFileError(
+            f"{said} Fix: --gate takes a UTF-8 file whose every line is a sentence, a tab and a "
+            "reference."
+        ) from error
 
 
 @dataclasses.dataclass(frozen=True)
