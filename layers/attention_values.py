@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attention_zoo.layers import reference
+from attention_zoo.layers.score_rounding import score_rounding, stored_rounding
 
 Arrays = Mapping[str, NDArray]
 
@@ -18,11 +19,18 @@ BOOLEAN, SUM, MASKED, CONTEXT, SOFTMAX, SCORE, PADDING = (
     "the scores are those of the formula",
     "the mask is true where the memory is not 0",
 )
+_LEAST_SCORE = -1e4  # masked scores lie below, float16's too
 _ROWS = 4  # of batch and of T_dec, for the formula: each row costs T_enc small products
 
 
 def broken_relations(arrays: Arrays, mechanism: str, n_heads: int = 1) -> frozenset[str]:
     """Those of the relations that can be tried with these arrays, and do not hold."""
+    tried = tried_relations(arrays, mechanism, n_heads)
+    return frozenset(name for name, holds in tried.items() if not holds)
+
+
+def tried_relations(arrays: Arrays, mechanism: str, n_heads: int = 1) -> dict[str, bool]:
+    """Whether each of the relations holds that can be tried with these arrays."""
     tried: dict[str, Callable[[], bool]] = {}
     memory = arrays.get("memory", arrays.get("keys"))
     if "mask" in arrays:
@@ -34,12 +42,45 @@ def broken_relations(arrays: Arrays, mechanism: str, n_heads: int = 1) -> frozen
         if "context" in arrays and memory is not None:
             tried[CONTEXT] = lambda: _near(arrays["context"], read(arrays, n_heads))
         if "scores" in arrays:
-            tried[SOFTMAX] = lambda: _near(arrays["weights"], masked_softmax(arrays))
+            tried[SOFTMAX] = lambda: _is_softmax(with_mask(arrays))
     if _can_score(arrays, mechanism, n_heads):
-        tried[SCORE] = lambda: _scored(arrays, mechanism)
+        tried[SCORE] = lambda: _scored(with_mask(arrays), mechanism)
     if "mask" in arrays and memory is not None and _padded(arrays["mask"], memory) is not None:
         tried[PADDING] = lambda: bool(_padded(arrays["mask"], memory))
-    return frozenset(name for name, holds in tried.items() if not holds())
+    return {name: holds() for name, holds in tried.items()}
+
+
+def taking_part(relation: str, arrays: Arrays) -> tuple[str, ...]:
+    """The tensors of a relation among the arrays; the first is the one that the others make."""
+    values = "memory" if "memory" in arrays else "keys"
+    keys = "keys" if "keys" in arrays else "memory"
+    scored = "scores" if "scores" in arrays else "weights"
+    names = {
+        BOOLEAN: ("mask",),
+        SUM: ("weights", "mask"),
+        MASKED: ("weights", "mask"),
+        CONTEXT: ("context", "weights", values),
+        SOFTMAX: ("weights", "scores", "mask"),
+        # of scores all steps are known, so that a wrong mask would not show
+        SCORE: (scored, "query", keys, "W_a", "U_a", "v_a", *(["mask"] * (scored == "weights"))),
+        PADDING: ("mask", values),
+    }[relation]
+    return tuple(name for name in names if name in arrays)
+
+
+def with_mask(arrays: Arrays) -> Arrays:
+    """The arrays with a mask: without one, what no query looks at is taken for padding.
+
+    That is a weight of 0, or a score that was masked by a large negative number.
+    """
+    if "mask" in arrays:
+        return arrays
+    seen = [arrays["weights"] != 0] if "weights" in arrays else []
+    if "scores" in arrays:
+        seen.append(arrays["scores"] > _LEAST_SCORE)
+    real = np.logical_and.reduce(seen)
+    real = real.any(axis=tuple(range(1, real.ndim - 1)))  # (batch, T_enc)
+    return {**arrays, "mask": real | ~real.any(axis=-1, keepdims=True)}
 
 
 def sums_to_one(arrays: Arrays, axis: int = -1) -> bool:
@@ -93,19 +134,36 @@ def _can_score(arrays: Arrays, mechanism: str, n_heads: int) -> bool:
     )
 
 
+def _is_softmax(arrays: Arrays) -> bool:
+    scores = arrays["scores"]
+    shown = np.abs(scores[over_scores(arrays, "scores") & (scores > _LEAST_SCORE)])
+    moved = stored_rounding(scores) * float(shown.max(initial=0))
+    return _near(arrays["weights"], masked_softmax(arrays), scores.dtype, moved)
+
+
 def _scored(arrays: Arrays, mechanism: str) -> bool:
-    """Whether the reference formula gives the weights, for the first few rows."""
-    weights = arrays["weights"] if "weights" in arrays else masked_softmax(arrays)
-    keys = arrays["keys" if "keys" in arrays else "memory"]
+    """Whether the formula gives the scores, but for what a softmax takes away, in a few rows.
+
+    Without scores the weights are compared.
+    """
+    shown = masked_softmax(arrays) if "scores" in arrays else arrays["weights"]
+    names = taking_part(SCORE, arrays)
+    given = arrays[names[0]]
+    moved = stored_rounding(given)
+    if "scores" in arrays:
+        finite = given[given > _LEAST_SCORE]
+        moved *= float(np.abs(finite).max(initial=0))
+    parameters = tuple(name for name in names[1:] if name != "mask")
+    keys = arrays[parameters[1]]
     for row in range(min(_ROWS, len(keys))):
-        real = np.ones(len(keys[row]), bool)
-        if "mask" in arrays:
-            real = arrays["mask"][row].astype(bool)
+        real = arrays["mask"][row].astype(bool)
         if not real.any():
             continue
         states = np.atleast_2d(arrays["query"][row])[:_ROWS]
-        for state, shown in zip(states, np.atleast_2d(weights[row]), strict=False):
-            if not _near(shown[real], _weights(arrays, mechanism, state, keys[row][real])):
+        for state, weights in zip(states, np.atleast_2d(shown[row]), strict=False):
+            expected = _weights(arrays, mechanism, state, keys[row][real])
+            error = score_rounding(arrays, mechanism, state, keys[row][real], parameters)
+            if not _near(weights[real], expected, given.dtype, moved + error):
                 return False
     return True
 
@@ -131,9 +189,12 @@ def _padded(mask: NDArray, memory: NDArray) -> bool | None:
     return False if np.array_equal(real, ~mask) else None
 
 
-def _near(actual: NDArray, expected: NDArray, dtype: np.dtype | None = None) -> bool:
-    """Equal but for rounding in the smaller of the types."""
-    types = [dtype or actual.dtype, expected.dtype]
+def _near(
+    actual: NDArray, expected: NDArray, dtype: np.dtype | None = None, moved: float = 0.0
+) -> bool:
+    """Equal but for rounding in the smaller of the types, and of scores by `moved`."""
+    types = [dtype or actual.dtype, actual.dtype, expected.dtype]
     half = any(kind.kind == "f" and kind.itemsize == 2 for kind in types)
     relative, absolute = (2e-2, 2e-3) if half else (1e-3, 1e-5)
+    relative += float(np.expm1(min(2 * moved, 50.0)))  # each score, and the sum below
     return np.allclose(actual.astype("float64"), expected.astype("float64"), relative, absolute)

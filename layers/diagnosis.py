@@ -22,7 +22,8 @@ class Finding:
         kind: transpose, squeeze, expand_dims, reshape, drop_tile, exchange, widths, project,
             rebuild or recompute; "refused" where a fix would broadcast or invent numbers; or, where
             the shape is right, what is wrong with the numbers: softmax axis, unmasked, mask
-            inverted, context, state, mask values, heads.
+            inverted, context, state, mask values, heads, not finite (NaN or infinite), softmax
+            (weights that are not that of the scores), numbers (they disagree with others).
         fix: what to do, one line of words.
         code: the same as a line of NumPy on the arrays by their names; None if nothing is to be
             done to these arrays that would not hide the fault.

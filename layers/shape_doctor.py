@@ -30,10 +30,11 @@ def diagnose(mechanism: str, *, n_heads: int = 1, **arrays: Any) -> Diagnosis:
     the fewest tensors are wrong, where a tensor that was only rearranged (transposed, squeezed,
     tiled, joined, exchanged with another) counts less than one of a wrong size. Explanations that
     are equally simple are told apart by the numbers, and given as candidates where they cannot be.
-    If all shapes are right, the numbers are looked at: weights that sum to 1 over another axis or
-    are not 0 at masked steps, a mask turned round, a context that is not ``weights @ memory``, and
-    the query of the wrong step: Bahdanau asks s_{t-1}, Luong s_t (section 3.1 of both
-    papers).
+    If all shapes are right, the numbers are looked at: NaN and infinite ones, weights that sum to 1
+    over another axis, are not 0 at masked steps or not the softmax of the scores, scores that are
+    not those of the formula, a mask turned round, a context that is not ``weights @ memory``, and
+    the query of the wrong step: Bahdanau asks s_{t-1}, Luong s_t (section 3.1 of both papers). A
+    scale of scores, such as 1 / sqrt(d_h), is not in the papers: it is told as ambiguous.
 
     No fix broadcasts: an axis of 1 is never taken for one of more, and a reshape is offered only
     where it joins neighbouring axes or takes them apart.

@@ -1,6 +1,6 @@
 """The part of the shape doctor that looks at numbers, once all shapes are right."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import combinations
 
 import numpy as np
@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from attention_zoo.layers.attention_axes import Axes, expected_shape
 from attention_zoo.layers.attention_values import (
     BOOLEAN,
-    CONTEXT,
     MASKED,
     PADDING,
     SCORE,
@@ -18,11 +17,13 @@ from attention_zoo.layers.attention_values import (
     broken_relations,
     masked_softmax,
     sums_to_one,
+    taking_part,
 )
 from attention_zoo.layers.diagnosis import Finding
 from attention_zoo.layers.fault_search import Explanation, Fault, exchange
 from attention_zoo.layers.repair import turns
 from attention_zoo.layers.value_fixes import context_line, masked_line, softmax_line
+from attention_zoo.layers.value_suspects import not_finite, suspects
 
 Arrays = Mapping[str, NDArray]
 
@@ -34,9 +35,13 @@ def value_findings(
 
     First the faults that no shape shows (a square tensor transposed, two of one shape exchanged, a
     mask turned round, a softmax over another axis): those after whose repair the most relations
-    hold. If none helps, the relations that do not hold are told as they are.
+    hold. If none helps, the tensors that may have broken the relations are told. Where some tensor
+    holds NaN or infinite numbers, nothing else is looked at.
     """
     told = _Teller(arrays, explanation)
+    endless = not_finite(arrays)
+    if endless:
+        return [tuple(told.not_finite(endless))]
     heads = tuple(told.heads(n_heads))
     if heads:
         return [heads]
@@ -48,13 +53,20 @@ def value_findings(
             if fault.kind == "mask inverted" and BOOLEAN in broken:
                 continue
             left = broken_relations({**arrays, **fault.changes}, mechanism, n_heads)
+            related = {name for it in broken - left for name in taking_part(it, arrays)}
+            if related.isdisjoint(fault.tensors):
+                continue  # fewer real steps, and so nothing left to compare
             found.append((len(left), told.fault(fault, broken - left)))
         left = broken - {SUM, SOFTMAX, SCORE}
         found += [(len(left), (finding,)) for finding in told.softmax_axis(broken)]
     least = min((count for count, _ in found), default=len(broken))
     if least < len(broken):
         return [(*findings, *state) for count, findings in found if count == least]
-    return [(*told.relations(broken), *state)]
+    certain = tuple(told.relations(broken))
+    if certain or (state and broken <= {SCORE}):  # the query of another step has other scores
+        return [(*certain, *state)]
+    names = suspects(arrays, mechanism, n_heads)
+    return [(told.suspect(name, broken, len(names) == 1), *state) for name in names] or [state]
 
 
 def undecided_by_values(
@@ -133,28 +145,57 @@ class _Teller:
                 yield self._weights("softmax axis", "take the softmax over T_enc, axis=-1", reason)
 
     def relations(self, broken: frozenset[str]) -> Iterator[Finding]:
-        """The relations that do not hold, each of which has one tensor to answer for it."""
+        """The broken relations that have one tensor alone to answer for them."""
         if BOOLEAN in broken:
             yield from self.mask_values()
         elif SUM in broken:
             total = self.arrays["weights"].sum(axis=-1)
             reason = f"Over T_enc they sum to {total.min():.4g} up to {total.max():.4g}, not to 1."
-            if not np.isfinite(total).all():
-                reason = "Not all of them are numbers: some are NaN or infinite."
             fix = "take the softmax over T_enc, axis=-1, and give weights from before any dropout"
             yield self._weights("softmax axis", fix, reason)
-        elif MASKED in broken:
+        elif MASKED in broken and self._is_never_masked():
             reason = "They are not 0 at masked steps."
             yield self._weights("unmasked", "mask the scores before the softmax", reason)
-        elif CONTEXT in broken:
-            line = context_line(self.arrays, self.axes)
-            reason = "It is not the sum of the memory's rows, each times its weight."
-            yield self._finding("context", "context", "compute weights @ memory", line, reason)
         if PADDING in broken:
             reason = "It is true at the very steps where the memory is 0."
             fix = "turn the mask round: true is a real step"
             code = "mask = np.logical_not(mask)"
             yield self._finding("mask", "mask inverted", fix, code, reason)
+
+    def not_finite(self, names: Collection[str]) -> Iterator[Finding]:
+        """Each tensor with a NaN or an infinite number; a line for those made from what is well."""
+        weights_line = self._weights_line("softmax") if "weights" in names else None
+        for name in names:
+            fix = f"make {name} anew where it comes from; a number put in its place hides the fault"
+            line = None
+            if name == "weights" and "scores" not in names:
+                line = weights_line
+            elif name == "context" and not {"weights", "memory", "keys"} & set(names):
+                line = context_line(self.arrays, self.axes)
+            count = int(np.count_nonzero(~np.isfinite(self.arrays[name])))
+            reason = f"Of its {self.arrays[name].size} numbers {count} are NaN or infinite."
+            yield self._finding(name, "not finite", fix, line, reason)
+
+    def suspect(self, name: str, broken: frozenset[str], is_certain: bool) -> Finding:
+        """One tensor that may have broken relations; a line where other tensors make it."""
+        shown = [
+            relation for relation in sorted(broken) if name in taking_part(relation, self.arrays)
+        ]
+        reason = f"It does not hold that {', nor that '.join(shown)}."
+        if broken == {SCORE} and not is_certain:
+            reason += " A scale such as 1 / sqrt(d_h), or a bias, in your scores may be the reason."
+        if name == "context":
+            line = context_line(self.arrays, self.axes)
+            return self._finding(name, "context", "compute weights @ memory", line, reason)
+        if name == "weights" and {SOFTMAX, MASKED} & broken:
+            fix = "compute the softmax of the scores over the real steps"
+            return self._weights("softmax", fix, reason)
+        fix = f"look where {name} comes from, and compute what follows from it anew"
+        return self._finding(name, "numbers", fix, None, reason)
+
+    def _is_never_masked(self) -> bool:
+        """Whether the weights are 0 nowhere, as a softmax without a mask leaves them."""
+        return bool(np.all(self.arrays["weights"] != 0))
 
     def state(self, mechanism: str) -> Iterator[Finding]:
         """The query of the wrong step: what tells Bahdanau's order from Luong's."""
@@ -187,6 +228,9 @@ class _Teller:
 
     def _weights(self, kind: str, fix: str, reason: str) -> Finding:
         """On weights whose numbers are wrong, and with them the context."""
+        return self._finding("weights", kind, fix, self._weights_line(kind), reason)
+
+    def _weights_line(self, kind: str) -> str | None:
         line = None
         if "scores" in self.arrays:
             line = softmax_line(self.arrays)
@@ -194,10 +238,9 @@ class _Teller:
             line = masked_line(self.arrays)
         context = context_line(self.arrays, self.axes)
         if line and context:
-            line = f"{line}; {context}"
-        elif "context" in self.arrays:
-            line = None  # the context would keep what the wrong weights gave it
-        return self._finding("weights", kind, fix, line, reason)
+            return f"{line}; {context}"
+        # else the context would keep what the wrong weights gave it
+        return None if "context" in self.arrays else line
 
     def _finding(self, name: str, kind: str, fix: str, code: str | None, reason: str) -> Finding:
         expected = expected_shape(self.axes[name], self.sizes)

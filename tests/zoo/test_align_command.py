@@ -123,6 +123,10 @@ def test_mistakes(align, file):
         ((), b"", "expected sentence pairs, got none"),
         (("--threshold", 0), b"x\ty\n", "--threshold"),
         (("--threshold", 1.5), b"x\ty\n", "--threshold"),
+        # before anything is read or loaded
+        (("--threshold", "nan"), b"", "--threshold"),
+        (("--threshold", "-NaN"), b"", "--threshold"),
+        (("--threshold", "inf"), b"", "--threshold"),
     ):
         code, out, err = align(*arguments, content=content)
         assert (code, out) == (2, ""), err

@@ -115,6 +115,26 @@ def test_a_folder_keeps_what_is_in_it(explain, tmp_path):
     assert sorted(path.name for path in folder.iterdir()) == [*FILES, "notes.txt"]
 
 
+@pytest.mark.parametrize("name", FILES)
+def test_a_folder_in_the_place_of_a_file_stops_it_before_anything_is_replaced(
+    explain, tmp_path, name
+):
+    folder = tmp_path / "out"
+    assert explain(TEXT)[0] == 0
+    (folder / name).unlink()
+    (folder / name).mkdir()
+    (folder / name / "mine").write_text("mine")
+    (other,) = set(FILES) - {name}
+    before = (folder / other).read_bytes()
+    code, out, err = explain("Bonjour !", "--force")
+    assert (code, out) == (2, "")  # no answer either: it is refused before the work
+    assert f"{name}: is a folder" in err
+    assert "Traceback" not in err
+    assert (folder / other).read_bytes() == before
+    assert (folder / name / "mine").read_text() == "mine"
+    assert sorted(path.name for path in folder.iterdir()) == FILES
+
+
 def test_mistakes_leave_nothing_behind(explain, translation_folder, tmp_path):
     onnx = translation_folder / "model.onnx"
     for arguments, model, words in (
@@ -127,6 +147,9 @@ def test_mistakes_leave_nothing_behind(explain, translation_folder, tmp_path):
         ((TEXT, "--runtime", "tflite"), onnx, "cannot run"),
         (("x y",), "bahdanau_gru.copy", "IDS: expected ids"),
         (("7 99",), "bahdanau_gru.copy", "id 99"),
+        (("0", "1", "2"), "bahdanau_gru.copy", "IDS: id 0 is padding"),
+        (("7 0 4", "--beam"), "bahdanau_gru.copy", "IDS: id 0 is padding"),
+        (("7 4", "--target", "0 4"), "bahdanau_gru.copy", "--target: id 0 is padding"),
         (("7 4",), "seq2seq_gru.copy", "without attention"),
         (("7",), "bahdanau_gru.copi", "Did you mean bahdanau_gru.copy"),
     ):

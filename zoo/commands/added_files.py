@@ -21,7 +21,8 @@ def files_added_to(directory: Path, names: Collection[str], force: bool) -> Iter
         force: replace files of the same names.
 
     Raises:
-        FileExistsError: a file of that name is there, and `force` is not given.
+        FileExistsError: a file of that name is there, and `force` is not given; or a folder, which
+            `force` does not replace.
     """
     _refuse(directory, names, force)
     is_new = not directory.exists()
@@ -42,8 +43,13 @@ def files_added_to(directory: Path, names: Collection[str], force: bool) -> Iter
 
 def _refuse(directory: Path, names: Collection[str], force: bool) -> None:
     for name in sorted(names):
-        if not force and os.path.lexists(directory / name):
+        path = directory / name
+        if path.is_dir() and not path.is_symlink():
             raise FileExistsError(
-                f"{directory / name}: exists already. Give another folder, or replace it by "
-                "--force."
+                f"{path}: is a folder; expected a file or nothing. Fix: give another folder, or "
+                "move it away."
+            )
+        if not force and os.path.lexists(path):
+            raise FileExistsError(
+                f"{path}: exists already. Give another folder, or replace it by --force."
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import click
@@ -75,6 +76,8 @@ def command(
     from attention_zoo.commands.pair_options import read_every_pair
     from attention_zoo.explain.word_links import format_links, links_by_argmax, links_by_threshold
 
+    if threshold is not None and math.isnan(threshold):  # which click's range lets pass
+        raise click.UsageError("--threshold: expected a number above 0 and up to 1, got nan.")
     columns = (source_column, target_column)
     pairs = read_every_pair(source_file, target_file, tsv, bitext, columns, reverse)
     for weights in aligned(model, pairs, split_on_spaces, convention, batch_size):

@@ -103,7 +103,7 @@ def _explanation(
     responder: Responder, sentence: str, target: str | None, beam: bool
 ) -> Explanation:
     from attention_zoo.commands import explained
-    from attention_zoo.commands.sequence_ids import parse_ids, with_eos
+    from attention_zoo.commands.sequence_ids import parse_ids, refuse_padding, with_eos
     from attention_zoo.commands.text_lines import argument_lines
 
     text, *more = argument_lines(sentence)
@@ -116,7 +116,8 @@ def _explanation(
     elif responder.translates:
         found = explained.explain_text(responder, text, beam)
     else:
-        found = explained.explain_ids(responder, with_eos(parse_ids(text, "IDS")), beam)
+        source = with_eos(refuse_padding(parse_ids(text, "IDS"), "IDS"))
+        found = explained.explain_ids(responder, source, beam)
     if not found.alignments.any():
         raise ValueError(
             f"{responder.model}: all weights are 0, as those of a model without attention are; "
@@ -151,7 +152,7 @@ def _verdict(responder: Responder, found: Explanation, folder: Path, seed: int) 
     from attention_zoo.explain.check_report import write_check
     from attention_zoo.explain.checks import check_sentence
 
-    source, _ = ids_of(responder, found.source, found.text or "0")
+    source, _ = ids_of(responder, found.source, "3")  # of the two only the source is asked for
     if len(source) != len(found.source_pieces):
         raise ValueError(
             f"SENTENCE: {len(found.source_pieces)} pieces are more than the model reads at once, "

@@ -190,9 +190,13 @@ def ids_of(responder: Responder, source: str, target: str) -> tuple[list[int], l
     if responder.translates:
         tokenizers = responder.tokenizers
         return tokenizers.source.encode(source), tokenizers.target.encode(target)
-    from attention_zoo.commands.sequence_ids import parse_ids, with_eos
+    from attention_zoo.commands.sequence_ids import parse_ids, refuse_padding, with_eos
 
-    return with_eos(parse_ids(source, "IDS")), with_eos(parse_ids(target, "--target"))
+    read, written = (
+        with_eos(refuse_padding(parse_ids(text, origin), origin))
+        for text, origin in ((source, "IDS"), (target, "--target"))
+    )
+    return read, written
 
 
 def ids_explanation(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from attention_zoo.vocabulary import EOS
+from attention_zoo.vocabulary import EOS, PAD
 
 
 def parse_ids(text: str, origin: str) -> list[int]:
@@ -24,6 +24,19 @@ def parse_ids(text: str, origin: str) -> list[int]:
             f"got {', '.join(map(repr, wrong))}."
         )
     return [int(word) for word in words]
+
+
+def refuse_padding(ids: list[int], origin: str) -> list[int]:
+    """The ids, if none is padding, whose steps the model would not look at.
+
+    Raises ValueError, which begins with `origin`.
+    """
+    if PAD in ids:
+        raise ValueError(
+            f"{origin}: id {PAD} is padding, which no model looks at; expected ids from 1. Fix: "
+            f"leave {PAD} out."
+        )
+    return ids
 
 
 def with_eos(ids: list[int]) -> list[int]:
