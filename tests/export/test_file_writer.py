@@ -98,5 +98,5 @@ def test_the_command_takes_them_from_the_folder_of_a_run(
     arguments = [str(run), "-o", str(tmp_path / "out"), "--half"]
     result = CliRunner().invoke(command, arguments, obj=Session("attention-zoo export"))
     assert str(result.exception) == "enough"
-    assert given["storage"] == "float16"
+    assert given["quantize"] == ("float16",)
     assert given["tokenizers"].source.sha256 == tokenizers.source.sha256
