@@ -44,8 +44,9 @@ def draw(rows: Sequence[Mapping[str, Any]], title: str, path: Path) -> None:
         axis.barh(names, values, xerr=_whiskers(rows[::-1], column, scale), color=colours)
         for place, (row, value) in enumerate(zip(rows[::-1], values, strict=True)):
             end = row.get(f"{column}_q3", row[column]) * scale
-            axis.text(end, place, f" {value:.3g}", va="center", fontsize=7)
-        axis.margins(x=0.2)
+            shown = f" {value:,.0f}" if value >= 100 else f" {value:.3g}"
+            axis.text(end, place, shown, va="center", fontsize=7)
+        axis.margins(x=0.25)
         axis.set_xlabel(label, fontsize=8)
         axis.tick_params(labelsize=8)
     figure.suptitle(title, fontsize=9)
