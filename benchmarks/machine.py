@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import platform
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+from attention_zoo.export.answer_cost import processor
+
 
 def machine(packages: Sequence[str]) -> str:
     """Processor and versions in one sentence; of the packages those that are installed."""
-    name = platform.processor() or platform.machine()
-    information = Path("/proc/cpuinfo")
-    if information.exists():
-        models = [line for line in information.read_text().splitlines() if "model name" in line]
-        name = models[0].partition(":")[2].strip() if models else name
     found = [one for one in packages if importlib.util.find_spec(one.replace("-", "_"))]
     versions = ", ".join(f"{package} {version(package)}" for package in found)
-    return f"{os.cpu_count()} cores, {name}; {versions}."
+    return f"{os.cpu_count()} cores, {processor()}; {versions}."
 
 
 def caches() -> list[str]:

@@ -8,16 +8,15 @@ from __future__ import annotations
 import csv
 import importlib.util
 import os
-import platform
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 from contender_process import KERAS, OURS, PEAKS, ContenderProcess
+from machine import machine
 from peer_contender import PEER, PeerContender
 from result_table import markdown_table
 from step_size import StepSize
@@ -25,6 +24,7 @@ from step_size import StepSize
 from attention_zoo.commands.quiet_import import LOG_LEVEL, SILENT, import_tensorflow
 from attention_zoo.written_beside import written_beside
 
+_PACKAGES = ("tensorflow", "keras", "torch")
 _PRODUCTS = 5  # of large matrices a round, the fastest of which counts
 SIZES = ("64,20,4096,256", "64,18,8000,320")
 COLUMNS = (
@@ -222,7 +222,7 @@ def report(
         f"Medians of {rounds} rounds, in which the contenders take turns of {steps} steps; in "
         "brackets the quartiles. Share of peak: multiply-adds of the model's matrix products a "
         "second, over those of a large square product on this machine in the same rounds, in the "
-        f"same type. {machine()}\n\n"
+        f"same type. {machine(_PACKAGES)}\n\n"
         "![Tokens a second, and the loss by step](training.png)\n"
     ]
     sizes = list(dict.fromkeys(StepSize(*(row[n] for n in COLUMNS[:4])) for row in rows))
@@ -290,18 +290,6 @@ def _curves_section(size: StepSize, curves: Mapping[str, Sequence[float]]) -> st
         f"smoothing {LABEL_SMOOTHING}, gradients clipped at norm 1; {size}.\n\n"
         + markdown_table(("step", "first loss", "last loss", "largest difference"), cells)
     )
-
-
-def machine() -> str:
-    """Processor and versions in one sentence."""
-    name = platform.processor() or platform.machine()
-    information = Path("/proc/cpuinfo")
-    if information.exists():
-        models = [line for line in information.read_text().splitlines() if "model name" in line]
-        name = models[0].partition(":")[2].strip() if models else name
-    packages = [p for p in ("tensorflow", "keras", "torch") if importlib.util.find_spec(p)]
-    versions = ", ".join(f"{package} {version(package)}" for package in packages)
-    return f"{os.cpu_count()} cores, {name}; {versions}."
 
 
 if __name__ == "__main__":

@@ -21,14 +21,13 @@ from onnx import TensorProto
 from attention_zoo.export.errors import ConversionError
 from attention_zoo.export.onnx_graph import Graph, ints
 from attention_zoo.export.onnx_step import DecodeStep, is_known
-from attention_zoo.export.onnx_weights import INT8, Weights
+from attention_zoo.export.onnx_weights import Weights
 from attention_zoo.export.onnx_writer import Signature, save
+from attention_zoo.export.runnable import INT8
+from attention_zoo.export.split_onnx_model import NEXT
 
-FORMAT = "onnx-split"
 ENCODER, STEP = "encoder", "decoder_step"
-_NEXT = "next_"
 _DTYPES = {"source": "int32", "tokens": "int32", "mask": "bool"}
-
 
 Axes = dict[str, int | None]
 
@@ -96,8 +95,8 @@ def _step(step: DecodeStep) -> tuple[onnx.ModelProto, dict[str, Signature]]:
         alignments = graph.op("Mul", graph.op("Squeeze", weights, ints(1)), real)
     outputs = {"logits": logits, "alignments": alignments}
     for name, tensor in _state_names(states).items():
-        outputs[f"{_NEXT}{name}"] = tensor
-        axes[f"{_NEXT}{name}"] = axes[name]
+        outputs[f"{NEXT}{name}"] = tensor
+        axes[f"{NEXT}{name}"] = axes[name]
     for name, tensor in outputs.items():
         graph.output(tensor, name, np.float32, _open(axes[name]))
     return graph.model(), {"step": _described(axes, read, list(outputs))}

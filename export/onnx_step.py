@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import keras
@@ -30,15 +31,18 @@ _CELLS: dict[type, type[CellStep]] = {
     keras.layers.GRUCell: GRUStep,
     keras.layers.LSTMCell: LSTMStep,
 }
-_METHODS = ("start", "decode_step", "loop_weights", "_encode", "_embed", "_logits", "_source")
+# what a class derived of `Seq2Seq` may change without its decoding being another
+_OF_TRAINING = {
+    *("__init__", "build", "get_config", "call", "alignments"),
+    *("compute_loss", "compute_metrics"),
+}
 
 
 def is_known(model: Any) -> bool:
     """Whether `DecodeStep` knows every part of a model: that of the zoo, not one derived of it."""
-    changed = any(
-        getattr(type(model), name, None) is not getattr(Seq2Seq, name) for name in _METHODS
-    )
-    if not isinstance(model, Seq2Seq) or changed:
+    own = {name: one for name, one in vars(Seq2Seq).items() if inspect.isfunction(one)}
+    changed = {name for name, one in own.items() if getattr(type(model), name, None) is not one}
+    if not isinstance(model, Seq2Seq) or changed - _OF_TRAINING:
         return False
     cell = model.decoder.cell
     if type(cell) is PlainCell:
@@ -87,7 +91,7 @@ class DecodeStep:
     # Before the first step ----------------------------------------------------------------------
 
     def start(self, graph: Graph, source: str) -> tuple[list[str], Encoded, dict[str, str]]:
-        """The first states, the encoder's outputs, and keys and memory where there is attention."""
+        """The first states, the encoder's outputs, and of a model that attends keys and values."""
         encoded = encode(graph, self.weights, self.model.encoder, self.source, source)
         states = bridge(graph, self.weights, self.model.bridge, encoded.states)
         if self.mechanism is None:

@@ -13,8 +13,8 @@ from onnx import TensorProto
 
 from attention_zoo.export.half_weights import LEAST_VALUES
 from attention_zoo.export.onnx_graph import CONTRIB, Graph, ints
+from attention_zoo.export.runnable import INT8
 
-INT8 = "int8"
 _LARGEST = 127
 
 

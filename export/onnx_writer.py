@@ -25,10 +25,9 @@ from attention_zoo.export.onnx_decoding import PREFIX, SWITCH, decoding_graph
 from attention_zoo.export.onnx_graph import OPSET as OPSET
 from attention_zoo.export.onnx_half import store_as_float16
 from attention_zoo.export.onnx_step import DecodeStep, is_known
-from attention_zoo.export.onnx_traced import traced_graph
-from attention_zoo.export.onnx_weights import INT8, Weights
+from attention_zoo.export.onnx_weights import Weights
+from attention_zoo.export.runnable import INT8
 
-FORMAT = "onnx"
 FILE = "model.onnx"
 INT8_FILE = "model.int8.onnx"
 
@@ -62,6 +61,8 @@ def write_onnx(
         graph = decoding_graph(DecodeStep(model, Weights(quantize)), settings)
     else:
         refuse_int8(model, quantize)
+        from attention_zoo.export.onnx_traced import traced_graph  # tf2onnx is slow to import
+
         try:
             graph = traced_graph(model, settings)
         except Exception as error:

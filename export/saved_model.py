@@ -17,7 +17,6 @@ from attention_zoo.export.decode_functions import (
 )
 from attention_zoo.export.errors import ConversionError
 
-FORMAT = "savedmodel"
 FOLDER = "saved_model/1"
 SERVING = "serving_default"
 

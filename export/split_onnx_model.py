@@ -22,8 +22,8 @@ from attention_zoo.source_batch import source_batch
 
 Outputs = dict[str, np.ndarray]
 
-# an ONNX graph cannot have an input and an output of one name
-_NEXT = "next_"
+NEXT = "next_"
+"""Before the names of the states that a step gives: a graph has no two tensors of one name."""
 ENCODER, DECODER_STEP = "encoder.onnx", "decoder_step.onnx"
 _DTYPES = {
     "tensor(float)": np.float32,
@@ -95,7 +95,7 @@ class SplitOnnxModel:
         names the tensor, if one is not what the file can read.
         """
         answer = _run(self._step, self._signature.checked(tokens, encoded))
-        return {name.removeprefix(_NEXT): value for name, value in answer.items()}
+        return {name.removeprefix(NEXT): value for name, value in answer.items()}
 
 
 def open_session(path: Path, threads: int | None) -> Any:

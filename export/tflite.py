@@ -36,7 +36,6 @@ from attention_zoo.export.tflite_half import store_as_float16
 from attention_zoo.export.tflite_int8 import store_as_int8
 from attention_zoo.export.tflite_update import update_in_place
 
-FORMAT = "tflite"
 FILE = "model.tflite"
 INT8_FILE = "model.int8.tflite"
 

@@ -42,7 +42,7 @@ def late_loop(step, projected, states, cell_step, weights, probe=None, mask=None
         projected = ops.concatenate([projected, probe], axis=-1)
 
     def one_step(projected, states):
-        zeros, used = None, {}  # type: ignore[var-annotated]
+        zeros, used = None, dict[str, object]()
         if probe is not None:
             projected, zeros = ops.split(projected, [width], axis=-1)
         output, states = step(projected, states, {**frozen, "used": used}, zeros)
