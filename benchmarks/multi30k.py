@@ -82,7 +82,7 @@ class Search:
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Folder with {train,val,test2016,test2017}.lc.norm.tok.{en,de,fr}.gz.",
 )
-@click.option("--model", default="bahdanau_gru", show_default=True)
+@click.option("--model", default="bahdanau_conditional_gru", show_default=True)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option(
     "-o",

@@ -10,6 +10,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time NAMES decid
     from attention_zoo.layers.attention_mechanism import AttentionMechanism as AttentionMechanism
     from attention_zoo.layers.bahdanau_attention import BahdanauAttention as BahdanauAttention
     from attention_zoo.layers.bahdanau_cell import BahdanauCell as BahdanauCell
+    from attention_zoo.layers.conditional_cell import ConditionalCell as ConditionalCell
     from attention_zoo.layers.decoder_cell import DecoderCell as DecoderCell
     from attention_zoo.layers.diagnosis import Diagnosis as Diagnosis
     from attention_zoo.layers.luong_attention import LuongAttention as LuongAttention
@@ -28,6 +29,7 @@ NAMES = {
     "AttentionMechanism": "attention_mechanism",
     "BahdanauAttention": "bahdanau_attention",
     "BahdanauCell": "bahdanau_cell",
+    "ConditionalCell": "conditional_cell",
     "DecoderCell": "decoder_cell",
     "Diagnosis": "diagnosis",
     "LuongAttention": "luong_attention",

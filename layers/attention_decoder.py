@@ -18,7 +18,7 @@ class AttentionDecoder(keras.layers.Layer):
     after it. In training the gradients of weights and memory are taken after the loop too.
 
     Args:
-        cell: `BahdanauCell`, `LuongCell` or `PlainCell`.
+        cell: `BahdanauCell`, `ConditionalCell`, `LuongCell` or `PlainCell`.
 
     Example (training, in a Functional model):
         >>> cell = LuongCell(keras.layers.GRUCell(7), LuongAttention("general"))  # doctest: +SKIP
@@ -32,7 +32,7 @@ class AttentionDecoder(keras.layers.Layer):
         if not isinstance(cell, DecoderCell):
             raise ValueError(
                 f"AttentionDecoder: cell is {cell!r}; expected a decoder cell. Fix: wrap a Keras "
-                "cell in BahdanauCell, LuongCell or PlainCell."
+                "cell in BahdanauCell, ConditionalCell, LuongCell or PlainCell."
             )
         self.cell = cell
         self.supports_masking = True

@@ -51,7 +51,7 @@ class _SplitStep:
     in which a step keeps what it multiplies with `late_weights`.
     """
 
-    late_weights = ("recurrent", "extra")
+    late_weights: tuple[str, ...] = ("recurrent", "extra")
 
     def __init__(self, cell):
         self.cell = cell
@@ -86,7 +86,10 @@ class _SplitStep:
         ``extra`` and, but in the GRU, ``h recurrent`` are added to `projected`, whose gradient is
         then theirs.
         """
-        gradients = {"recurrent": _product(used["h"], self._d_inner(used, d_projected))}
+        d_inner = self._d_inner(used, d_projected)
+        gradients = {"recurrent": _product(used["h"], d_inner)}
+        if "recurrent_bias" in self.late_weights:
+            gradients["recurrent_bias"] = _sum(d_inner)
         if "extra" in used:
             gradients["extra"] = _product(used["extra"], d_projected)
         return gradients
@@ -107,6 +110,11 @@ class _SplitStep:
 
 class GRUStep(_SplitStep):
     """GRU with ``reset_after`` (the form of cuDNN and ONNX): two biases, (2, 3 units)."""
+
+    def __init__(self, cell):
+        super().__init__(cell)
+        if cell.use_bias:
+            self.late_weights = (*self.late_weights, "recurrent_bias")
 
     def _input_bias(self):
         return self._cast(self.cell.bias)[0]
@@ -156,6 +164,11 @@ class SimpleRNNStep(_SplitStep):
     def _advance(self, projected, states, weights):
         h = self.cell.activation(projected + ops.matmul(states[0], weights["recurrent"]))
         return h, [h]
+
+
+def _sum(dy):
+    """sum over batch and steps: (batch, T, n) -> (n,); in bfloat16 the small ones would be lost."""
+    return ops.cast(ops.sum(ops.cast(dy, "float32"), axis=(0, 1)), dy.dtype)
 
 
 def _product(x, dy):

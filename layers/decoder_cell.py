@@ -211,7 +211,7 @@ class DecoderCell(keras.layers.Layer):
     @classmethod
     def from_config(cls, config):
         config = dict(config)
-        for name in ("cell", "mechanism"):
+        for name in ("cell", "second", "mechanism"):
             if name in config:
                 config[name] = keras.saving.deserialize_keras_object(config[name])
         return cls(**config)

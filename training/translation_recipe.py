@@ -191,7 +191,6 @@ TRANSLATION_RECIPES: dict[str, TranslationRecipe] = {
         ema_momentum=0.9985,
         n_measured=400,
         tokenize="none",
-        subword_dropout=0.1,
         beam_width=8,
     ),
 }

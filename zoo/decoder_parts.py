@@ -4,6 +4,7 @@ import keras
 
 from attention_zoo.layers.bahdanau_attention import BahdanauAttention
 from attention_zoo.layers.bahdanau_cell import BahdanauCell
+from attention_zoo.layers.conditional_cell import ConditionalCell
 from attention_zoo.layers.luong_attention import LuongAttention
 from attention_zoo.layers.luong_cell import LuongCell
 from attention_zoo.layers.plain_cell import PlainCell
@@ -25,11 +26,16 @@ def decoder_cell(config, dtype):
     cell = cells[0] if len(cells) == 1 else keras.layers.StackedRNNCells(cells, dtype=dtype)
     if config.attention == "none":
         return PlainCell(cell, dtype=dtype)
-    if config.attention == "uniform":
-        return BahdanauCell(cell, UniformAttention(dtype=dtype), dtype=dtype)
     d_attn = config.d_attn or d_s
-    if config.attention == "bahdanau":
-        return BahdanauCell(cell, BahdanauAttention(d_attn, dtype=dtype), dtype=dtype)
+    if config.attends_first:
+        uniform = config.attention == "uniform"
+        additive = (
+            UniformAttention(dtype=dtype) if uniform else BahdanauAttention(d_attn, dtype=dtype)
+        )
+        if config.conditional:
+            second = CELLS[config.cell](d_s, dtype=dtype)
+            return ConditionalCell(cell, second, additive, dtype=dtype)
+        return BahdanauCell(cell, additive, dtype=dtype)
     mechanism = LuongAttention(
         config.score,
         units=d_attn if config.score == "concat" else None,

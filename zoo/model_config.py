@@ -56,6 +56,8 @@ class ModelConfig:
         tied_embeddings: "none"; "target": the output layer uses the target embedding; "all": the
             source embedding is that matrix too.
         input_feeding: of Luong's decoder (section 3.3): s~_{t-1} is part of the next input.
+        conditional: of Bahdanau's decoder: a second cell, so that the query has seen y_{t-1} and
+            the context enters a step of its own (Sennrich et al. 2017).
         max_length: how many tokens decoding writes at most, eos included.
 
     Raises:
@@ -82,6 +84,7 @@ class ModelConfig:
     layer_norm: bool = False
     tied_embeddings: str = "none"
     input_feeding: bool = False
+    conditional: bool = False
     max_length: int = 64
 
     def __post_init__(self):
@@ -90,7 +93,7 @@ class ModelConfig:
                 self._refuse(name, f"one of {', '.join(allowed)}", f"{name}={allowed[0]!r}")
         for name, least in _WHOLE.items():
             self._check_whole(name, least)
-        for name in ("bidirectional", "input_feeding", "layer_norm"):
+        for name in ("bidirectional", "input_feeding", "conditional", "layer_norm"):
             if not isinstance(getattr(self, name), bool):
                 self._refuse(name, "True or False", f"{name}=False")
         for name in ("dropout", "dropout_embedding", "dropout_memory", "dropout_readout"):
@@ -135,6 +138,12 @@ class ModelConfig:
                 "input_feeding",
                 'False unless attention is "luong"',
                 "input_feeding=False (Bahdanau's context is part of the input already)",
+            )
+        if self.conditional and not (self.attends_first and self.decoder_layers == 1):
+            self._refuse(
+                "conditional",
+                'False unless attention is "bahdanau" and decoder_layers is 1',
+                "conditional=False",
             )
         if self.tied_embeddings == "all" and self.vocab_source != self.vocab_target:
             self._refuse(

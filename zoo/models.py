@@ -38,6 +38,13 @@ def bahdanau_lstm(**overrides: Any) -> "Seq2Seq":
 
 
 @register_model
+def bahdanau_conditional_gru(**overrides: Any) -> "Seq2Seq":
+    """Additive attention between two GRU cells of one step (Sennrich et al. 2017: Nematus)."""
+    identity = {"attention": "bahdanau", "cell": "gru", "conditional": True}
+    return _build("bahdanau_conditional_gru", overrides, **identity)
+
+
+@register_model
 def luong_dot_gru(**overrides: Any) -> "Seq2Seq":
     """Dot-product attention, query s_t, GRU (Luong et al. 2015)."""
     return _build("luong_dot_gru", overrides, attention="luong", score="dot", cell="gru")
@@ -74,7 +81,7 @@ def uniform_gru(**overrides: Any) -> "Seq2Seq":
     return _build("uniform_gru", overrides, attention="uniform", cell="gru")
 
 
-def _build(name: str, overrides: dict[str, Any], **identity: str) -> "Seq2Seq":
+def _build(name: str, overrides: dict[str, Any], **identity: Any) -> "Seq2Seq":
     from attention_zoo.seq2seq import Seq2Seq  # here: it imports TensorFlow
 
     for field, value in identity.items():

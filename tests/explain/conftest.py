@@ -38,8 +38,11 @@ def ignore_context(model):
     cell, d_h = model.decoder.cell, model.config.d_h
     if model.config.attends_first:
         kernel, readout = cell.cells[0].kernel, model.readout.kernel
-        after = np.arange(kernel.shape[0])[:, None] >= model.config.d_emb  # [y_{t-1}; c_t]
-        kernel.assign(np.where(after, 0.0, kernel))
+        if model.config.conditional:
+            cell.second.kernel.assign(np.zeros(cell.second.kernel.shape))  # c_t alone
+        else:
+            after = np.arange(kernel.shape[0])[:, None] >= model.config.d_emb  # [y_{t-1}; c_t]
+            kernel.assign(np.where(after, 0.0, kernel))
         place = np.arange(readout.shape[0])[:, None] - cell.output_width  # [s_t; c_t; y_{t-1}]
         readout.assign(np.where((place >= 0) & (place < d_h), 0.0, readout))
     else:

@@ -140,6 +140,9 @@ def _orders():
     return {
         "plain": layers.PlainCell,
         "bahdanau": lambda cell: layers.BahdanauCell(cell, mechanisms()["bahdanau"][0]()),
+        "conditional": lambda cell: layers.ConditionalCell(
+            cell, type(cell).from_config(cell.get_config()), mechanisms()["bahdanau"][0]()
+        ),
         "luong": lambda cell: layers.LuongCell(cell, general(), units=29),
         "luong_feeding": lambda cell: layers.LuongCell(
             cell, general(), units=29, input_feeding=True
@@ -186,6 +189,8 @@ def _decoder_cases():
         ("bahdanau", "stack"),
         ("bahdanau", "gru_reset_before"),
         ("bahdanau_multihead", "simple"),
+        ("conditional", "gru"),
+        ("conditional", "lstm"),
         ("luong", "lstm"),
         ("luong", "stack"),
         ("luong_feeding", "gru_no_bias"),
@@ -205,7 +210,7 @@ def _decoder_cases():
     one = {"inputs": ("batch", "d_emb"), "state_0": ("batch", "d_s")}
     one_zero = ("context", "alignments")
     yield Case("cell-plain", lambda: decoder_cell("plain", "gru"), one, _decode_one)
-    for order in ("bahdanau", "luong"):
+    for order in ("bahdanau", "conditional", "luong"):
         yield Case(
             f"cell-{order}",
             lambda o=order: decoder_cell(o, "gru"),

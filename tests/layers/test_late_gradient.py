@@ -24,6 +24,9 @@ CELLS = {
 ORDERS = {
     "bahdanau": lambda cell: layers.BahdanauCell(cell, layers.BahdanauAttention(D_ATTN)),
     "bahdanau order, luong score": lambda cell: layers.BahdanauCell(cell, layers.LuongAttention()),
+    "conditional": lambda cell: layers.ConditionalCell(
+        cell, type(cell).from_config(cell.get_config()), layers.BahdanauAttention(D_ATTN)
+    ),
     "luong": lambda cell: layers.LuongCell(cell, layers.LuongAttention()),
     "luong, input feeding": lambda cell: layers.LuongCell(
         cell, layers.LuongAttention(), input_feeding=True
@@ -78,6 +81,11 @@ def test_a_decoder_gets_the_gradients_of_the_loop(order, cell):
 @pytest.mark.parametrize("cell", sorted(set(CELLS) - {"gru", "lstm"}))
 def test_other_cells_do_too(cell):
     check_decoder("bahdanau", cell)
+
+
+@pytest.mark.parametrize("cell", ["gru without bias", "simple"])
+def test_other_pairs_of_cells_do_too(cell):
+    check_decoder("conditional", cell)
 
 
 def check_decoder(order, cell):

@@ -80,6 +80,57 @@ def test_bahdanau_looks_with_the_state_from_before_the_step(numpy_attention):
     np.testing.assert_allclose(got["states"][0], s, atol=TOLERANCE)
 
 
+def conditional_cell(make=keras.layers.GRUCell, **options):
+    return layers.ConditionalCell(make(D_S, **options), make(D_S), layers.BahdanauAttention(19))
+
+
+def test_conditional_looks_with_the_state_between_its_two_steps(numpy_attention):
+    cell = conditional_cell()
+    decoder = layers.AttentionDecoder(cell)
+    y, memory, mask = draw(BATCH, T_DEC, D_EMB), draw(BATCH, T_ENC, D_H), draw_mask()
+    s = draw(BATCH, D_S)
+    decode(decoder, y, memory, mask, [s])
+    spread_bias(decoder)
+    got = decode(decoder, y, memory, mask, [s])
+    for t in range(T_DEC):
+        between = numpy_gru(cell.cell, y[:, t], s)
+        c, a = numpy_context(numpy_attention, cell.mechanism, between, memory, mask)
+        s = numpy_gru(cell.second, c, between)
+        np.testing.assert_allclose(got["contexts"][:, t], c, atol=TOLERANCE)
+        np.testing.assert_allclose(got["alignments"][:, t], a, atol=TOLERANCE)
+        np.testing.assert_allclose(got["outputs"][:, t], s, atol=TOLERANCE)
+    np.testing.assert_allclose(got["states"][0], s, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda gru: layers.ConditionalCell(
+                gru(7), keras.layers.LSTMCell(7), layers.BahdanauAttention(3)
+            ),
+            r"second is LSTMCell .* expected .* GRUCell .*Fix: make both alike",
+        ),
+        (
+            lambda gru: layers.ConditionalCell(gru(7), gru(5), layers.BahdanauAttention(3)),
+            r"second is GRUCell with states of 5; expected .* states of 7",
+        ),
+        (
+            lambda gru: conditional_cell(gru, dropout=0.5),
+            r"cell is GRUCell .*Fix: leave out dropout",
+        ),
+        (
+            lambda gru: conditional_cell(gru, reset_after=False),
+            r"leave out dropout and reset_after",
+        ),
+    ],
+    ids=["another kind", "another width", "dropout", "reset before"],
+)
+def test_cells_that_make_no_pair_are_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make(keras.layers.GRUCell)
+
+
 @pytest.mark.parametrize("score", ["general", "concat"])
 @pytest.mark.parametrize("input_feeding", [False, True], ids=["plain", "feeding"])
 def test_luong_looks_with_the_state_from_after_the_step(numpy_attention, score, input_feeding):
@@ -165,8 +216,15 @@ def test_the_keras_cell_is_called_as_the_order_says(
         np.testing.assert_allclose(got_state, np.asarray(state), atol=TOLERANCE)
 
 
-@pytest.mark.parametrize("cell_name", CELLS)
-@pytest.mark.parametrize("order", ["plain", "bahdanau", "luong", "luong_feeding", "luong_dot"])
+ONE_STEP = [
+    (order, cell)
+    for order in ("plain", "bahdanau", "luong", "luong_feeding", "luong_dot")
+    for cell in CELLS
+]
+ONE_STEP += [("conditional", cell) for cell in ("gru", "lstm", "simple", "gru_no_bias")]
+
+
+@pytest.mark.parametrize(("order", "cell_name"), ONE_STEP)
 def test_one_step_at_a_time_is_the_whole_sequence(make_decoder_cell, order, cell_name):
     cell = make_decoder_cell(order, cell_name)
     decoder = layers.AttentionDecoder(cell)
@@ -200,7 +258,7 @@ def test_one_step_at_a_time_is_the_whole_sequence(make_decoder_cell, order, cell
         np.testing.assert_allclose(state, wanted, atol=1e-6)
 
 
-@pytest.mark.parametrize("order", ["plain", "bahdanau", "luong", "luong_feeding"])
+@pytest.mark.parametrize("order", ["plain", "bahdanau", "conditional", "luong", "luong_feeding"])
 def test_a_sequence_in_two_halves_is_the_whole(make_decoder_cell, order):
     """All states that come out go in again, the attentional one among them."""
     decoder = layers.AttentionDecoder(make_decoder_cell(order, "lstm"))

@@ -23,7 +23,7 @@ WHOLE = {
     "max_length": 1,
 }
 CHOICES = ("attention", "score", "cell", "tied_embeddings")
-SWITCHES = ("bidirectional", "input_feeding", "layer_norm")
+SWITCHES = ("bidirectional", "input_feeding", "conditional", "layer_norm")
 SHARES = ("dropout", "dropout_embedding", "dropout_memory", "dropout_readout")
 
 BAD = [
@@ -74,6 +74,9 @@ def test_the_least_value_is_allowed(name, least):
         ("n_heads", {"attention": "luong", "units": 7, "n_heads": 2}),
         ("input_feeding", {"input_feeding": True}),
         ("input_feeding", {"attention": "none", "input_feeding": True}),
+        ("conditional", {"attention": "none", "conditional": True}),
+        ("conditional", {"attention": "luong", "conditional": True}),
+        ("conditional", {"decoder_layers": 2, "conditional": True}),
         ("tied_embeddings", {"tied_embeddings": "all", "vocab_source": 11, "vocab_target": 13}),
         ("tied_embeddings", {"attention": "none", "tied_embeddings": "target", "d_emb": 11}),
     ],

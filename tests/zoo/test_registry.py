@@ -6,6 +6,7 @@ from attention_zoo import create_model, list_models
 from attention_zoo.registry import model_summary, register_model
 
 NAMES = [
+    "bahdanau_conditional_gru",
     "bahdanau_gru",
     "bahdanau_lstm",
     "luong_concat_gru",
@@ -43,7 +44,8 @@ def test_a_name_says_attention_and_cell(new_model):
         attention, *score, cell = name.split("_")
         assert config.cell == cell
         assert config.attention == {"seq2seq": "none"}.get(attention, attention)
-        if score and score != ["multihead"]:
+        assert config.conditional == (score == ["conditional"])
+        if score and score not in (["multihead"], ["conditional"]):
             assert [config.score] == score
         assert (config.n_heads > 1) == (score == ["multihead"])
 
@@ -58,7 +60,7 @@ def test_an_unknown_name_is_refused_with_the_nearest(wrong, meant):
 
 
 def test_a_name_like_no_other_is_refused_with_all_of_them():
-    with pytest.raises(ValueError, match=r"use one of bahdanau_gru, .*uniform_gru"):
+    with pytest.raises(ValueError, match=r"use one of bahdanau_conditional_gru, .*uniform_gru"):
         create_model("xyz")
 
 
