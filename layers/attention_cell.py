@@ -62,6 +62,10 @@ class AttentionCell(DecoderCell):
 
     def attend(self, query, prepared, carried, training):
         """context, alignments, what the mechanism carries on."""
+        projected = None
+        if "query_weight" in prepared:  # see `AttentionProbe`
+            prepared["kept"]["query"] = query
+            projected = ops.matmul(query, prepared["query_weight"]) + prepared["query_zeros"]
         context, weights, carried = self.mechanism.attend(
             query,
             prepared["keys"],
@@ -69,9 +73,10 @@ class AttentionCell(DecoderCell):
             prepared.get("mask"),
             tuple(carried),
             training,
+            projected,
         )
-        if "probe" in prepared:
-            context = context + prepared["probe"]
+        if "context_zeros" in prepared:
+            context = context + prepared["context_zeros"]
         return context, self.mechanism.alignments(weights), list(carried)
 
     def reads_memory_plainly(self, training):

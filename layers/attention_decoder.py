@@ -4,7 +4,7 @@ import keras
 
 from attention_zoo.layers.cell_dropout import held_dropout
 from attention_zoo.layers.decoder_cell import DecoderCell
-from attention_zoo.layers.late_gradient import MemoryProbe, late_loop
+from attention_zoo.layers.late_gradient import AttentionProbe, late_loop
 from attention_zoo.layers.run_time_checks import tie_axes
 from attention_zoo.layers.time_loop import time_loop
 
@@ -118,11 +118,11 @@ class AttentionDecoder(keras.layers.Layer):
 
         probe = None
         if training and cell.first_step.late_weights and cell.reads_memory_plainly(training):
-            probe = MemoryProbe(prepared["memory"], keras.ops.shape(inputs)[1])
-            prepared = {**prepared, "memory": probe.frozen}
+            query_weight = cell.mechanism.query_weight()
+            probe = AttentionProbe(prepared["memory"], query_weight, keras.ops.shape(inputs)[1])
 
         def step(projected, states, weights=weights, zeros=None):
-            read = prepared if zeros is None else {**prepared, "probe": zeros}
+            read = prepared if probe is None else probe.read(prepared, zeros, weights["used"])
             outputs, states = cell.step(projected, states, read, weights, training)
             return tuple(x for x in outputs if x is not None), states
 
@@ -136,8 +136,7 @@ class AttentionDecoder(keras.layers.Layer):
         cell_step = self.cell.first_step
         if not (training and cell_step.late_weights):
             return time_loop(step, projected, states)
-        zeros = None if probe is None else probe.zeros
-        return late_loop(step, projected, states, cell_step, weights, zeros)
+        return late_loop(step, projected, states, cell_step, weights, probe)
 
     def get_config(self):
         return {**super().get_config(), "cell": keras.saving.serialize_keras_object(self.cell)}

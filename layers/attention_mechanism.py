@@ -51,6 +51,16 @@ class AttentionMechanism(keras.layers.Layer):
         """
         raise NotImplementedError
 
+    def query_weight(self):
+        """The matrix (d_s, width) that the score begins with, ``query W``, or None.
+
+        Where there is one, `compare` gives the scores of the projected query. None by default.
+        """
+
+    def compare(self, projected, keys):
+        """`score` from the query's product with `query_weight`."""
+        raise NotImplementedError
+
     def initial_state(self, values, mask):
         """Tensors (batch, ...) that the mechanism carries from step to step; none by default."""
         return ()
@@ -65,7 +75,7 @@ class AttentionMechanism(keras.layers.Layer):
 
     # The inner step -------------------------------------------------------------------------
 
-    def attend(self, query, keys, values, mask=None, state=(), training=False):
+    def attend(self, query, keys, values, mask=None, state=(), training=False, projected=None):
         """One look at the memory, without checks.
 
         Args:
@@ -74,11 +84,16 @@ class AttentionMechanism(keras.layers.Layer):
             values: what `split_values` gave.
             mask: (batch, T_enc) bool or None.
             state: what `initial_state` or the step before gave.
+            training: whether dropout works.
+            projected: the query's product with `query_weight`, if it is made already.
 
         Returns:
             context (batch[, T_dec], d_h), weights (batch[, T_dec], T_enc), the next state.
         """
-        scores = self.score(query, keys, state)
+        if projected is None:
+            scores = self.score(query, keys, state)
+        else:
+            scores = self.compare(projected, keys)
         if mask is not None:
             for _ in range(len(scores.shape) - 2):
                 mask = ops.expand_dims(mask, 1)  # (batch, 1, ..., T_enc)

@@ -61,10 +61,16 @@ class BahdanauAttention(AttentionMechanism):
         # float32 for what the score does with them: a CPU's tanh, and sums, are slower in bfloat16
         return ops.cast(ops.matmul(keys, self.cast(self.U_a)), "float32")  # (batch, T_enc, d_attn)
 
+    def query_weight(self):
+        # a subclass may have a score of its own
+        return self.cast(self.W_a) if type(self).score is BahdanauAttention.score else None
+
     def score(self, query, keys, state):
-        projected = ops.matmul(query, self.cast(self.W_a))  # (batch[, T_dec], d_attn)
-        projected = ops.cast(projected, keys.dtype)
-        if len(query.shape) == 3:
+        return self.compare(ops.matmul(query, self.cast(self.W_a)), keys)
+
+    def compare(self, projected, keys):
+        projected = ops.cast(projected, keys.dtype)  # (batch[, T_dec], d_attn)
+        if len(projected.shape) == 3:
             keys = ops.expand_dims(keys, 1)  # (batch, 1, T_enc, d_attn)
         hidden = ops.tanh(ops.expand_dims(projected, -2) + keys)
         # as a product: one pass over hidden in place of two

@@ -8,6 +8,9 @@ the first part, with the input bias, leaves the loop; the rest of the step stays
 import keras
 from keras import ops
 
+# sigmoid of it is 1 exactly, in every float type, whatever a state's product adds to it
+_OPEN = 1e4
+
 
 def cell_step(cell):
     """The step of ``cell``: split where its formula is known, whole otherwise."""
@@ -22,6 +25,7 @@ class WholeStep:
     """Any cell, as it is: nothing leaves the loop."""
 
     late_weights = ()
+    closes = False
 
     def __init__(self, cell):
         self.cell = cell
@@ -51,7 +55,9 @@ class _SplitStep:
     in which a step keeps what it multiplies with `late_weights`.
     """
 
-    late_weights: tuple[str, ...] = ("recurrent", "extra")
+    late_weights = ("recurrent", "extra")
+    closes = False
+    """Whether some input leaves the states as they are: see `GRUStep.close`."""
 
     def __init__(self, cell):
         self.cell = cell
@@ -62,10 +68,10 @@ class _SplitStep:
         return projected + weights["input_bias"] if self.cell.use_bias else projected
 
     def weights(self, d_in):
-        kernel = self._cast(self.cell.kernel)
+        of_input, of_extra = ops.split(self._cast(self.cell.kernel), [d_in], axis=0)
         weights = {
-            "input": kernel[:d_in],
-            "extra": kernel[d_in:],
+            "input": of_input,
+            "extra": of_extra,
             "recurrent": self._cast(self.cell.recurrent_kernel),
         }
         if self.cell.use_bias:
@@ -86,12 +92,9 @@ class _SplitStep:
         ``extra`` and, but in the GRU, ``h recurrent`` are added to `projected`, whose gradient is
         then theirs.
         """
-        d_inner = self._d_inner(used, d_projected)
-        gradients = {"recurrent": _product(used["h"], d_inner)}
-        if "recurrent_bias" in self.late_weights:
-            gradients["recurrent_bias"] = _sum(d_inner)
+        gradients = {"recurrent": summed_product(used["h"], self._d_inner(used, d_projected))}
         if "extra" in used:
-            gradients["extra"] = _product(used["extra"], d_projected)
+            gradients["extra"] = summed_product(used["extra"], d_projected)
         return gradients
 
     def _d_inner(self, used, d_projected):
@@ -113,8 +116,7 @@ class GRUStep(_SplitStep):
 
     def __init__(self, cell):
         super().__init__(cell)
-        if cell.use_bias:
-            self.late_weights = (*self.late_weights, "recurrent_bias")
+        self.closes = cell.recurrent_activation is keras.activations.sigmoid
 
     def _input_bias(self):
         return self._cast(self.cell.bias)[0]
@@ -124,6 +126,15 @@ class GRUStep(_SplitStep):
         if self.cell.use_bias:
             weights["recurrent_bias"] = self._cast(self.cell.bias)[1]
         return weights
+
+    def close(self, projected, mask):
+        """Projected inputs (batch, T, width) with which steps that are padding leave h as it is.
+
+        With z = 1 exactly, h' = z h + (1 - z) candidate is h: a loop over them needs no mask.
+        """
+        z, others = ops.ones((self.cell.units,)), ops.zeros((2 * self.cell.units,))
+        closed = ops.cast(ops.concatenate([_OPEN * z, others]), projected.dtype)
+        return ops.where(ops.expand_dims(mask, -1), projected, closed)
 
     def _advance(self, projected, states, weights):
         (h,) = states
@@ -166,13 +177,8 @@ class SimpleRNNStep(_SplitStep):
         return h, [h]
 
 
-def _sum(dy):
-    """sum over batch and steps: (batch, T, n) -> (n,); in bfloat16 the small ones would be lost."""
-    return ops.cast(ops.sum(ops.cast(dy, "float32"), axis=(0, 1)), dy.dtype)
-
-
-def _product(x, dy):
-    """sum over batch and steps of x^T dy: (batch, T, n), (batch, T, m) -> (n, m)."""
+def summed_product(x, dy):
+    """Sum over batch and steps of x^T dy: (batch, T, n), (batch, T, m) -> (n, m)."""
     return ops.tensordot(x, dy, axes=([0, 1], [0, 1]))
 
 

@@ -61,7 +61,7 @@ class PairedStep:
 
 
 def _run(step, prefix, projected, extra, states, weights):
-    used = {}
+    used: dict[str, object] = {}
     output, states = step(projected, extra, states, {**_of(prefix, weights), "used": used}, False)
     weights.get("used", {}).update(_prefixed(prefix, used))
     return output, states

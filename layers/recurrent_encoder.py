@@ -130,9 +130,19 @@ class RecurrentEncoder(keras.layers.Layer):
             return step(projected, None, states, weights, False)
 
         projected = step.project(inputs, weights)
+        closes = mask is not None and step.closes
+        if closes:
+            projected = step.close(projected, mask)
+        # else the loop has to choose between old and new states in each step
+        chosen = None if closes else mask
         if training and step.late_weights:
-            return late_loop(one_step, projected, zeros, step, weights, mask=mask, reverse=reverse)
-        return time_loop(one_step, projected, zeros, mask, reverse)
+            run = late_loop(one_step, projected, zeros, step, weights, mask=chosen, reverse=reverse)
+        else:
+            run = time_loop(one_step, projected, zeros, chosen, reverse)
+        outputs, states = run
+        if closes:
+            outputs = ops.where(ops.expand_dims(mask, -1), outputs, 0)
+        return outputs, states
 
     def get_config(self):
         return {

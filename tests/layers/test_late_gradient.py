@@ -21,8 +21,19 @@ CELLS = {
     ),
 }
 
+
+class SharperAttention(layers.BahdanauAttention):
+    """A score of its own, which the product with W_a alone does not give."""
+
+    def score(self, query, keys, state):
+        return 2.0 * super().score(query, keys, state)
+
+
 ORDERS = {
     "bahdanau": lambda cell: layers.BahdanauCell(cell, layers.BahdanauAttention(D_ATTN)),
+    "bahdanau, a score of its own": lambda cell: layers.BahdanauCell(
+        cell, SharperAttention(D_ATTN)
+    ),
     "bahdanau order, luong score": lambda cell: layers.BahdanauCell(cell, layers.LuongAttention()),
     "conditional": lambda cell: layers.ConditionalCell(
         cell, type(cell).from_config(cell.get_config()), layers.BahdanauAttention(D_ATTN)
