@@ -1,9 +1,8 @@
 """Compares the answers of one file with those of Keras, output by output.
 
-Tokens, lengths and shapes must be equal, scores and alignments within a tolerance. Where two
-tokens are as good as equally likely, a last bit decides which of them is taken, and from there on
-the sequences differ; such a near-tie is counted and reported, and accepted only if Keras itself,
-made to follow the file's tokens, gives them the file's score and finds no better token at any step.
+Tokens, lengths and shapes must be equal, scores and alignments within a tolerance. The exception is
+a near-tie (`near_tie`): other tokens that Keras finds as good as its own are counted and reported,
+and their scores and alignments compared with those that Keras gives to these tokens.
 """
 
 from __future__ import annotations
@@ -15,10 +14,9 @@ import numpy as np
 
 from attention_zoo.export.cases import Case
 from attention_zoo.export.errors import Difference
-from attention_zoo.export.keras_reference import KerasReference, Outputs, length_norm
-from attention_zoo.vocabulary import EOS
+from attention_zoo.export.keras_reference import KerasReference, Outputs
+from attention_zoo.export.near_tie import TOLERANCE, near_tie
 
-TOLERANCE = 1e-4
 _EXACT = ("tokens", "lengths")
 
 
@@ -26,8 +24,8 @@ _EXACT = ("tokens", "lengths")
 class Comparison:
     """What was seen of one signature of one file, over all cases.
 
-    `largest` holds the largest absolute difference of each output; `near_ties` the places where
-    Keras finds the file's tokens as good as its own.
+    `largest` holds the largest absolute difference of each output; `near_ties` the row, and the
+    rank in a beam, of each answer that is another and as good.
     """
 
     file: str
@@ -48,17 +46,15 @@ class Comparison:
         if np.array_equal(got["tokens"], expected["tokens"]):
             self._values(case.name, got, expected, None)
             return
-        # beam searches differ in a rank, greedy ones in a row: go through each sequence alone
-        rows = list(np.ndindex(got["tokens"].shape[:-1]))
-        for index in rows:
-            one, other = _pick(got, index), _pick(expected, index)
+        for row, source in enumerate(case.source):
+            one, other = _row(got, row), _row(expected, row)
             # following tokens is slow, and changes nothing once other tokens have failed
             if not self._failed("tokens") and not np.array_equal(one["tokens"], other["tokens"]):
-                accepted = _near_tie(reference, case.source[index[0]], one, other, len(index) == 2)
+                accepted = near_tie(reference, source, one)
                 if accepted is not None:
-                    self.near_ties.append(f"{case.name}, row {index}")
+                    self.near_ties += _places(case.name, row, one["tokens"], other["tokens"])
                     other = accepted
-            self._values(case.name, one, other, index)
+            self._values(case.name, one, other, (row,))
 
     def summary(self) -> dict[str, Any]:
         """What the manifest keeps: rows compared, near-ties, largest differences."""
@@ -114,31 +110,12 @@ def structure(
     return found
 
 
-def _pick(outputs: Outputs, index: tuple[int, ...]) -> Outputs:
-    return {name: np.asarray(array[index]) for name, array in outputs.items()}
+def _row(outputs: Outputs, row: int) -> Outputs:
+    return {name: np.asarray(array[row]) for name, array in outputs.items()}
 
 
-def _near_tie(
-    reference: KerasReference, source: np.ndarray, got: Outputs, expected: Outputs, beam: bool
-) -> Outputs | None:
-    """What Keras makes of the file's tokens, if they are as good as its own; otherwise None."""
-    tokens = got["tokens"]
-    ended = np.flatnonzero(tokens == EOS)
-    length = int(ended[0]) + 1 if ended.size else len(tokens)
-    size = reference.model.config.vocab_target
-    if tokens[length:].any() or tokens.min() < 0 or tokens.max() >= size:
-        return None
-    forced = reference.forced(source[None], tokens)
-    score = float(forced["log_probs"].sum(dtype=np.float64))
-    if beam:
-        score /= length_norm(length, reference.settings.length_penalty)
-        if abs(score - float(expected["scores"])) > TOLERANCE:
-            return None
-    elif forced["gaps"].max() > TOLERANCE:
-        return None
-    return {
-        "tokens": tokens,
-        "lengths": np.asarray(length, got["lengths"].dtype),
-        "scores": np.asarray(score, np.float32),
-        "alignments": forced["alignments"],
-    }
+def _places(case: str, row: int, got: np.ndarray, expected: np.ndarray) -> list[str]:
+    """The answers to a row that differ, for reports: its own, or each of its beams'."""
+    differs = np.atleast_1d((got != expected).any(axis=-1))
+    ranks = np.flatnonzero(differs)
+    return [f"{case}, row {(row,) if got.ndim == 1 else (row, int(rank))}" for rank in ranks]

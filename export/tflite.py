@@ -4,8 +4,8 @@ A SavedModel with variables leaves READ_VARIABLE ops that fail at run time, so e
 frozen to constants first, its loops kept as loops; the frozen functions become the signatures of a
 SavedModel, and the converter merges the constants they share. The batch is 1: with an open batch
 every recurrent loop needs Flex ops. T_enc stays open. Then the file itself is changed: writes to
-lists in one operator (`tflite_update`), and weights in float16 or int8 (`tflite_half`,
-`tflite_int8`).
+lists in one operator (`tflite_update`), graphs that no delegate may take (`tflite_main_graphs`),
+and weights in float16 or int8 (`tflite_half`, `tflite_int8`).
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from attention_zoo.export.runnable import INT8
 from attention_zoo.export.tflite_flatbuffer import unpacked
 from attention_zoo.export.tflite_half import store_as_float16
 from attention_zoo.export.tflite_int8 import store_as_int8
+from attention_zoo.export.tflite_main_graphs import pass_over_main_graphs
 from attention_zoo.export.tflite_update import update_in_place
 
 FILE = "model.tflite"
@@ -66,7 +67,7 @@ def write_tflite(
     )
     traced = {function.name: function.concrete() for function in functions}
     try:
-        content = update_in_place(_convert(functions, traced))
+        content = pass_over_main_graphs(update_in_place(_convert(functions, traced)))
     except Exception as error:
         raise ConversionError(f"TFLite: the converter refused the model: {error}") from error
     foreign = foreign_ops(content)

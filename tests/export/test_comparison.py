@@ -148,35 +148,30 @@ class TwoLikely:
         return [np.zeros((len(source), 1), np.float32)], {"mask": source}
 
     def decode_step(self, tokens, states, prepared, weights=None):
-        logits = np.full((1, 11), -9.0, np.float32)
+        logits = np.full((len(tokens), 11), -9.0, np.float32)
         logits[:, 7], logits[:, 8] = 2.0 + self.gap, 2.0
         if states[0][0, 0] >= 3:
             logits[:, EOS] = 9.0
-        alignments = np.full((1, 3), 0.25 + 0.125 * states[0][0, 0], np.float32)
+        alignments = np.full((len(tokens), 3), 0.25 + 0.125 * states[0][0, 0], np.float32)
         return logits, alignments, [states[0] + 1]
 
 
-def reference(gap, penalty=1.0):
-    return KerasReference(TwoLikely(gap), DecodeSettings(5, 3, penalty))
+def reference(gap):
+    return KerasReference(TwoLikely(gap), DecodeSettings(5, 3, 0.0))
 
 
-def followed(gap, tokens, penalty=None):
+def followed(gap, tokens):
     """The outputs of a file that took `tokens` in both rows."""
     tokens = np.array(tokens, np.int32)
     forced = reference(gap).forced(CASE.source[:1], tokens)
     length = int((tokens != 0).sum())
     score = forced["log_probs"].sum()
-    if penalty is not None:
-        score /= ((5 + length) / 6) ** penalty
-    answer = {
+    return {
         "tokens": np.stack([tokens] * 2),
         "lengths": np.array([length] * 2, np.int32),
         "scores": np.array([score] * 2, np.float32),
         "alignments": np.stack([forced["alignments"]] * 2),
     }
-    if penalty is None:
-        return answer
-    return {name: array[:, None] for name, array in answer.items()}
 
 
 def test_near_tie_is_accepted_and_reported():
@@ -227,16 +222,25 @@ def test_scores_and_alignments_of_a_near_tie_still_count():
     assert kinds(comparison) == {("scores", "values"), ("alignments", "values")}
 
 
-@pytest.mark.parametrize("penalty", [0.0, 0.6])
 @pytest.mark.parametrize("gap", [2e-5, 2e-3])
-def test_near_ties_of_beams_are_decided_by_their_scores(gap, penalty):
+def test_near_ties_of_beams_are_counted_by_rank(gap):
+    best, second, third, other = ([*one, 2, 0] for one in ("777", "778", "787", "877"))
+    got = beam(gap, [best, other, third])
+    comparison = compare(got, beam(gap, [best, second, third]), reference(gap))
+    assert comparison.differences == []  # exactly tied, whatever the gap: one 8
+    assert comparison.near_ties == ["two rows, row (0, 1)", "two rows, row (1, 1)"]
     comparison = compare(
-        followed(gap, [7, 8, 7, 2, 0], penalty),
-        followed(gap, [7, 7, 7, 2, 0], penalty),
-        reference(gap, penalty),
+        beam(gap, [second, third, other]), beam(gap, [best, second, third]), reference(gap)
     )
     if gap < 1e-4:
         assert comparison.differences == []
-        assert comparison.near_ties == ["two rows, row (0, 0)", "two rows, row (1, 0)"]
+        assert len(comparison.near_ties) == 6
     else:
         assert ("tokens", "values") in kinds(comparison)
+        assert comparison.near_ties == []
+
+
+def beam(gap, rows):
+    """The outputs of a file that searched with three beams and no penalty, in both rows."""
+    one = [followed(gap, list(map(int, row))) for row in rows]
+    return {name: np.stack([each[name] for each in one], axis=1) for name in one[0]}

@@ -116,7 +116,8 @@ def test_flex_ops_are_refused(model, tmp_path, monkeypatch, flex_file):
 
 def test_file_that_does_not_load_is_refused(model, tmp_path, monkeypatch):
     monkeypatch.setattr(tflite, "_convert", lambda *_: b"")
-    monkeypatch.setattr(tflite, "update_in_place", lambda content: content)
+    for change in ("update_in_place", "pass_over_main_graphs"):
+        monkeypatch.setattr(tflite, change, lambda content: content)
     monkeypatch.setattr(tflite, "operators", lambda _: [])
     with pytest.raises(FileLoadError, match=r"model\.tflite.*exit status 1"):
         export_model(model, tmp_path / "out", formats="tflite")

@@ -115,11 +115,17 @@ def test_what_was_loaded_can_be_trained(folder):
 
 
 @pytest.mark.parametrize("runtime", [OnnxModel, LiteRTModel])
-def test_files_answer_as_the_rounded_model_at_growing_lengths(model, folder, runtime):
+def test_files_answer_as_the_rounded_model_at_growing_lengths(
+    model, folder, runtime, assert_decided
+):
     rounded, file = rounded_copy(model), runtime(folder)
     generator = np.random.default_rng(7)
-    for length in (1, 2, 3, 5, 11, 13, 17, 4):
-        source = generator.integers(4, 1013, (1, length)).astype(np.int32)
+    sources = [
+        generator.integers(4, 1013, (1, length)).astype(np.int32)
+        for length in (1, 2, 3, 5, 11, 13, 17, 4)
+    ]
+    assert_decided(rounded, *sources, beam_width=2, length_penalty=1.0)
+    for source in sources:
         for got, expected in (
             (file.predict(source), rounded.greedy(source)),
             (file.beam_search(source), rounded.beam_search(source, beam_width=2, n_best=2)),

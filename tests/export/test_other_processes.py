@@ -10,8 +10,9 @@ SOURCE = [[5, 9, 4, 2], [7, 2]]
 
 
 @pytest.fixture(scope="module")
-def expected(exported):
+def expected(exported, assert_decided):
     """What Keras answers to SOURCE."""
+    assert_decided(exported(MODEL).model, SOURCE)
     return exported(MODEL).model.greedy(SOURCE)
 
 

@@ -54,8 +54,9 @@ def test_any_integers_will_do(model, dtype):
     )
 
 
-def test_rows_do_not_depend_on_their_neighbours(model):
+def test_rows_do_not_depend_on_their_neighbours(model, exported, assert_decided):
     rows = [[5, 9, 4, 2], [7, 8, 11, 2], [21, 4, 4, 2]]
+    assert_decided(exported(MODEL).model, rows)
     together = model.predict(rows)
     for index, row in enumerate(rows):
         np.testing.assert_array_equal(together["tokens"][index], model.predict([row])["tokens"][0])

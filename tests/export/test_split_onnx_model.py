@@ -28,12 +28,13 @@ def model(folder):
     return SplitOnnxModel(folder)
 
 
-def test_the_host_writes_what_keras_writes(new_model, tmp_path, name):
+def test_the_host_writes_what_keras_writes(new_model, tmp_path, name, assert_decided):
     keras_model = new_model(name)
     onnx_split.write_split_onnx(keras_model, tmp_path, METADATA)
     # rows of several lengths at once, one of them padding alone
     source = random_sources(np.random.default_rng(53), 23, (7, 2, 5, 1))
     source[3] = 0
+    assert_decided(keras_model, source)
     got = step_loop(SplitOnnxModel(tmp_path), source, T_DEC)
     expected = keras_model.greedy(source)
     assert set(got) == set(expected)
