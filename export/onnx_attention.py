@@ -15,6 +15,7 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+from onnx import TensorProto
 
 from attention_zoo.export.onnx_graph import Graph, ints
 from attention_zoo.export.onnx_weights import Weights
@@ -28,18 +29,19 @@ class Prepared:
     """What the steps read of the source, as names of tensors.
 
     Attributes:
-        keys: (batch, T_enc, d_attn or d_h), or (batch, n_heads, T_enc, d_h / n_heads).
+        keys: (batch, T_enc, d_h), or (batch, n_heads, T_enc, d_h / n_heads); of an additive score
+            (batch, T_enc, d_attn + 1), closed in padded steps.
         values: (batch, T_enc, width), or (batch, n_heads * T_enc, width).
-        penalty: (batch, 1, T_enc): 0, and -1e30 in padded steps.
+        penalty: (batch, 1, T_enc): 0, and -1e30 in padded steps; "" where the keys are closed.
     """
 
     keys: str
     values: str
-    penalty: str
+    penalty: str = ""
 
     def all(self) -> list[str]:
-        """The tensors, in the order of the arguments."""
-        return [self.keys, self.values, self.penalty]
+        """The tensors that there are, in the order of the arguments."""
+        return [self.keys, self.values, *filter(None, [self.penalty])]
 
 
 class Mechanism:
@@ -76,10 +78,10 @@ class Mechanism:
         """(batch, width of the projected query) -> (batch, 1 or n_heads, T_enc)."""
         raise NotImplementedError  # by the subclass of each layer that has a score
 
-    def penalty(self, graph: Graph, mask: str) -> str:
-        """(batch, T_enc) bool -> what is added to the scores, (batch, 1, T_enc)."""
+    def prepared(self, graph: Graph, mask: str, keys: str, values: str) -> Prepared:
+        """What the steps read, from the mask (batch, T_enc), the keys and the values."""
         penalty = graph.op("Where", mask, np.array(0, np.float32), _CLOSED)
-        return graph.op("Unsqueeze", penalty, ints(1))
+        return Prepared(keys, values, graph.op("Unsqueeze", penalty, ints(1)))
 
     def project(self, graph: Graph, query: str) -> str:
         """The product of the query with its matrix."""
@@ -89,22 +91,28 @@ class Mechanism:
         return self.weights.product(graph, query, "attention/W_a", matrix)
 
     def attend(self, graph: Graph, query: str, prepared: Prepared) -> tuple[str, str]:
-        """A projected query (batch, width) -> c R + bias, and the weights (batch, 1, T_enc).
+        """A projected query (batch, d) -> c R + bias (batch, 1, width), and the weights.
 
-        The weights of a row without a real step are 1 / T_enc here, not 0, and its context is 0
-        because its memory is: the caller closes such rows once, after all steps.
+        The weights, (batch, 1, T_enc), of a row without a real step are 1 / T_enc here, not 0, and
+        its context is 0 because its memory is: the caller closes such rows once, after all steps.
         """
-        scores = graph.op("Add", self.scores(graph, query, prepared.keys), prepared.penalty)
+        scores = self.scores(graph, query, prepared.keys)
+        if prepared.penalty:
+            scores = graph.op("Add", scores, prepared.penalty)
         return self.read(graph, graph.op("Softmax", scores, axis=-1), prepared.values)
 
     def read(self, graph: Graph, weights: str, values: str) -> tuple[str, str]:
         """The weighted sum, and the weights as they are shown."""
         # (batch, 1, T_enc) x (batch, T_enc, width)
-        return graph.op("Squeeze", graph.op("MatMul", weights, values), ints(1)), weights
+        return graph.op("MatMul", weights, values), weights
 
 
 class Additive(Mechanism):
-    """v_a^T tanh(W_a s + U_a h_i): `BahdanauAttention`, and `LuongAttention`'s concat score."""
+    """v_a^T tanh(W_a s + U_a h_i): `BahdanauAttention`, and `LuongAttention`'s concat score.
+
+    Each key has one number more, 0 of a real step and 1 of a padded one, for which W_a has a column
+    of 0 and v_a an entry of -1e30: so a padded step is closed without an operator of its own.
+    """
 
     def __init__(self, layer: Any, weights: Weights):
         super().__init__(layer, weights)
@@ -119,14 +127,19 @@ class Additive(Mechanism):
     def axes_of_keys(self, d_h: int) -> dict[str, int | None]:
         return {"batch": None, "T_enc": None, "d_attn": self._of_keys.shape[1]}
 
+    def prepared(self, graph: Graph, mask: str, keys: str, values: str) -> Prepared:
+        padded = graph.op("Cast", graph.op("Not", mask), to=TensorProto.FLOAT)
+        padded = graph.op("Unsqueeze", padded, ints(2))
+        return Prepared(graph.op("Concat", keys, padded, axis=2), values)
+
     def query_matrix(self) -> np.ndarray:
-        return self._of_query
+        return np.pad(self._of_query, [(0, 0), (0, 1)])
 
     def scores(self, graph: Graph, query: str, keys: str) -> str:
         hidden = graph.op("Add", graph.op("Unsqueeze", query, ints(1)), keys)
-        v_a = graph.weight("attention/v_a", self.layer.v_a.numpy()[:, None])
-        # (batch, T_enc, d_attn) x (d_attn, 1)
-        scores = graph.op("MatMul", graph.op("Tanh", hidden), v_a)
+        v_a = np.append(self.layer.v_a.numpy(), _CLOSED)[:, None]
+        # (batch, T_enc, d_attn + 1) x (d_attn + 1, 1)
+        scores = graph.op("MatMul", graph.op("Tanh", hidden), graph.weight("attention/v_a", v_a))
         return graph.op("Reshape", scores, ints(0, 1, -1))
 
 

@@ -13,15 +13,9 @@ import numpy as np
 from onnx import TensorProto
 
 from attention_zoo.export.onnx_attention import Prepared
+from attention_zoo.export.onnx_blocks import FIRST_WRITTEN
 from attention_zoo.export.onnx_graph import Graph, ints
-from attention_zoo.export.onnx_greedy import (
-    END,
-    FIRST_WRITTEN,
-    Start,
-    best,
-    results,
-    to_length,
-)
+from attention_zoo.export.onnx_greedy import END, Start, best
 from attention_zoo.export.onnx_step import DecodeStep
 from attention_zoo.greedy import IMPOSSIBLE
 from attention_zoo.vocabulary import BOS, EOS, PAD
@@ -78,9 +72,10 @@ def beam_loop(
 
     def body(inner: Graph, _: str, carried: list[str]) -> tuple[str, list[str], list[str]]:
         token, finished, length, log_p, _, *states = carried  # (batch, k); states (N, width)
-        flat = inner.op("Reshape", token, ints(-1))  # (N,) = (batch * k,)
-        logits, weights, states = step(inner, flat, states, prepared)
-        chosen = _choose(inner, beams, logits, finished, length, log_p)
+        flat = inner.op("Reshape", token, ints(-1, 1))  # (N, 1), N = batch * k
+        output, weights, states = step(inner, flat, states, prepared)
+        found = best(inner, step, output, candidates)
+        chosen = _choose(inner, beams, found, finished, length, log_p)
         states = [inner.op("Gather", one, _rows(inner, beams, chosen.parent)) for one in states]
         ended = inner.op("Cast", chosen.finished, to=TensorProto.INT32)
         ended = inner.op("ReduceMin", ended, keepdims=0)
@@ -135,12 +130,14 @@ def _begun(
 
 
 def beam_results(graph: Graph, searched: Searched, mask: str, max_length: int) -> list[str]:
-    """The results of `beam_decode`, all beams; mask (batch, T_enc)."""
+    """The results of `beam_decode`, the best beam and all of them; mask (batch, T_enc)."""
     tokens, alignments = _followed_back(graph, searched, max_length)
     real = graph.op("Greater", searched.log_p, _IMPOSSIBLE / 2)  # (batch, k)
     tokens = graph.op("Where", graph.op("Unsqueeze", real, ints(-1)), tokens, ints(PAD))
     scores = graph.op("Where", real, searched.ranks, _IMPOSSIBLE)
-    return results(graph, tokens, scores, alignments, mask, rank=3)
+    all_beams = _results(graph, tokens, scores, alignments, mask)
+    best_beam = [graph.op("Gather", one, np.array(0), axis=1) for one in all_beams]
+    return [*best_beam, *all_beams]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -160,13 +157,18 @@ class _Chosen:
 
 
 def _choose(
-    graph: Graph, beams: _Beams, logits: str, finished: str, length: str, log_p: str
+    graph: Graph,
+    beams: _Beams,
+    found: tuple[str, str],
+    finished: str,
+    length: str,
+    log_p: str,
 ) -> _Chosen:
     """Of all continuations the k best by log p over the penalty of their length.
 
     Within a beam the order is that of the log-probabilities, so that only the best of each compete.
     """
-    value, token = _continuations(graph, beams, logits, finished)  # (batch, k, candidates)
+    value, token = _continuations(graph, beams, found, finished)  # (batch, k, candidates)
     total = graph.op("Add", graph.op("Unsqueeze", log_p, ints(2)), value)
     going_on = graph.op("Cast", graph.op("Not", finished), to=TensorProto.INT64)
     length = graph.op("Add", length, going_on)  # (batch, k), with the token that comes
@@ -189,12 +191,12 @@ def _choose(
     return _Chosen(token, finished, length, total, rank, parent)
 
 
-def _continuations(graph: Graph, beams: _Beams, logits: str, finished: str) -> tuple[str, str]:
+def _continuations(
+    graph: Graph, beams: _Beams, found: tuple[str, str], finished: str
+) -> tuple[str, str]:
     """The best log-probabilities of each beam and their tokens; a finished one writes pad alone."""
     shape = ints(-1, beams.k, beams.candidates)
-    value, token = (
-        graph.op("Reshape", one, shape) for one in best(graph, logits, beams.candidates)
-    )
+    value, token = (graph.op("Reshape", one, shape) for one in found)
     ended = graph.op("Unsqueeze", finished, ints(2))
     only_pad = np.full(beams.candidates, IMPOSSIBLE, np.float32)
     only_pad[0] = 0
@@ -252,16 +254,47 @@ def _followed_back(graph: Graph, searched: Searched, max_length: int) -> tuple[s
     _, found = graph.loop("follow", limit, [(last, np.int64)], collected, body)
     found = [_reversed(graph, one) for one in found]
     tokens = graph.op("Transpose", found[0], perm=[1, 2, 0])
-    tokens = to_length(graph, tokens, max_length, axis=2, rank=3)
+    tokens = _to_length(graph, tokens, max_length, axis=2, rank=3)
     if not weights:
         return tokens, None
     width = graph.op("Shape", found[1], start=3, end=4)
     wide = graph.op("Concat", steps, beams.shape, width, axis=0)
     alignments = graph.op("Transpose", graph.op("Reshape", found[1], wide), perm=[1, 2, 0, 3])
-    return tokens, to_length(graph, alignments, max_length, axis=2, rank=4)
+    return tokens, _to_length(graph, alignments, max_length, axis=2, rank=4)
 
 
 def _reversed(graph: Graph, values: str) -> str:
     """The first axis from its end to its beginning."""
     least = ints(np.iinfo(np.int64).min)
     return graph.op("Slice", values, ints(-1), least, ints(0), ints(-1))
+
+
+def _to_length(graph: Graph, values: str, length: int, axis: int, rank: int) -> str:
+    """Fill an axis with 0 at its end, up to `length`; `rank` is that of `values`."""
+    size = graph.op("Shape", values, start=axis, end=axis + 1)
+    missing = graph.op("Sub", ints(length), size)
+    # what is added before each axis, then after each
+    pads: list[str | np.ndarray] = [ints(*[0] * (rank + axis)), missing]
+    if axis < rank - 1:
+        pads.append(ints(*[0] * (rank - axis - 1)))
+    return graph.op("Pad", values, graph.op("Concat", *pads, axis=0))
+
+
+def _results(
+    graph: Graph, tokens: str, scores: str, alignments: str | None, mask: str
+) -> list[str]:
+    """Tokens int32, lengths, scores, and alignments with 0 after eos and in padded steps.
+
+    tokens (batch, beam, T_dec); alignments (batch, beam, T_dec, T_enc), or None.
+    """
+    written = graph.op("Greater", tokens, ints(PAD))
+    lengths = graph.op("Cast", written, to=TensorProto.INT32)
+    lengths = graph.op("ReduceSum", lengths, ints(-1), keepdims=0)
+    real = graph.op("Unsqueeze", mask, ints(1, 2))  # (batch, 1, 1, T_enc)
+    looked = graph.op("And", graph.op("Unsqueeze", written, ints(-1)), real)
+    looked = graph.op("Cast", looked, to=TensorProto.FLOAT)
+    if alignments is None:
+        alignments = graph.op("Mul", looked, np.array(0, np.float32))
+    else:
+        alignments = graph.op("Mul", alignments, looked)
+    return [graph.op("Cast", tokens, to=TensorProto.INT32), lengths, scores, alignments]

@@ -50,13 +50,11 @@ class CellStep:
         """The parts of both products and the states, each (batch, width) -> output, next states."""
         raise NotImplementedError
 
-    def of_input(self, graph: Graph, parts: list[str]) -> list[str]:
-        """The input's product, from the parts that the input is joined of."""
-        x = parts[0] if len(parts) == 1 else graph.op("Concat", *parts, axis=-1)
+    def of_input(self, graph: Graph, x: str) -> list[str]:
+        """The input's product."""
         name = f"{self.name}/kernel"
-        return split(
-            graph, self.weights.product(graph, x, name, self.kernel, self.input_bias), self.sizes
-        )
+        product = self.weights.product(graph, x, name, self.kernel, self.input_bias)
+        return split(graph, product, self.sizes)
 
     def of_state(self, graph: Graph, state: str) -> tuple[str, list[str]]:
         """The product with `beside` ("" if there is none), and the recurrent one."""

@@ -16,7 +16,7 @@ import onnx
 
 from attention_zoo.export.decode_functions import BEAM, OUTPUTS, DecodeSettings
 from attention_zoo.export.onnx_beam import beam_loop, beam_results
-from attention_zoo.export.onnx_graph import Graph, ints
+from attention_zoo.export.onnx_graph import Graph
 from attention_zoo.export.onnx_greedy import Start, greedy_loop, greedy_results
 from attention_zoo.export.onnx_step import DecodeStep
 
@@ -45,27 +45,25 @@ def decoding_graph(step: DecodeStep, settings: DecodeSettings) -> onnx.ModelProt
     start = Start(states, prepared, batch, graph.op("Where", switch, limit, none))
     width, penalty = settings.beam_width, settings.length_penalty
     beams = beam_loop(graph, step, start, switch, width, penalty)
-    results = graph.branch(
+    names = [*OUTPUTS, *(PREFIX + name for name in OUTPUTS)]
+    dtypes = [_DTYPES[name] for name in OUTPUTS]
+    graph.branch(
         switch,
-        [_DTYPES[name] for name in OUTPUTS],
+        [*dtypes, *dtypes],
         lambda inner: beam_results(inner, beams, encoded.mask, settings.max_length),
-        lambda inner: [
-            inner.op("Unsqueeze", result, ints(1))
-            for result in greedy_results(inner, greedy, encoded.mask, settings.max_length)
-        ],
+        lambda inner: greedy_results(inner, greedy, encoded.mask, settings.max_length),
+        names,
     )
-    first = [graph.op("Gather", result, np.array(0), axis=1) for result in results]
-    _give_out(graph, first, "", ["batch"], settings.max_length)
-    _give_out(graph, results, PREFIX, ["batch", BEAM], settings.max_length)
+    _give_out(graph, "", ["batch"], settings.max_length)
+    _give_out(graph, PREFIX, ["batch", BEAM], settings.max_length)
     return graph.model()
 
 
-def _give_out(
-    graph: Graph, results: list[str], prefix: str, leading: list[int | str], max_length: int
-) -> None:
+def _give_out(graph: Graph, prefix: str, leading: list[int | str], max_length: int) -> None:
     axes: dict[str, list[int | str]] = {
         "tokens": [max_length],
         "alignments": [max_length, "T_enc"],
     }
-    for name, result in zip(OUTPUTS, results, strict=True):
-        graph.output(result, prefix + name, _DTYPES[name], [*leading, *axes.get(name, [])])
+    for name in OUTPUTS:
+        shape = [*leading, *axes.get(name, [])]
+        graph.output(prefix + name, prefix + name, _DTYPES[name], shape)

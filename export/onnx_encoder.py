@@ -27,13 +27,15 @@ class Encoded:
     """What the encoder gives, as names of tensors.
 
     Attributes:
-        memory: (batch, T_enc, d_h), 0 in padded steps.
+        outputs: (batch, T_enc, d_h), of padded steps some other's.
         mask: (batch, T_enc) bool.
+        real: (batch, T_enc, 1), 1 and 0: the mask, to be multiplied with.
         states: for each layer the last states, each (batch, d_h): [h], or [h, c] of an LSTM.
     """
 
-    memory: str
+    outputs: str
     mask: str
+    real: str
     states: list[list[str]]
 
 
@@ -44,43 +46,23 @@ def encode(
     mask = graph.op("Not", graph.op("Equal", source, np.array(PAD, np.int32)))
     count = graph.op("Cast", mask, to=TensorProto.INT64)
     lengths = graph.op("ReduceSum", count, ints(1), keepdims=0)  # (batch,)
-    place = graph.op("Sub", graph.op("CumSum", count, ints(1).reshape(())), ints(1))
-    ids = _moved_together(graph, source, mask, place)
-    steps = _Steps(
-        graph.op("Cast", lengths, to=TensorProto.INT32),
-        graph.op("Cast", graph.op("Unsqueeze", mask, ints(2)), to=TensorProto.FLOAT),
-        # of a padded step too the place of some state; its mask is 0
-        graph.op("Unsqueeze", graph.op("Max", place, ints(0)), ints(2)),
-    )
+    lengths = graph.op("Cast", lengths, to=TensorProto.INT32)
+    # the real tokens first: of equal ones TopK takes the earlier
+    T_enc = graph.op("Shape", source, start=1, end=2)
+    _, order = graph.ops("TopK", 2, count, T_enc, axis=1)
+    ids = graph.op("GatherElements", source, order, axis=1)
     outputs = embedding.rows(graph, ids)
     states = []
     for number, cells in enumerate(encoder.cells):
         name = f"encoder/{number}"
-        outputs, last = _layer(graph, weights, name, encoder.cell, cells, outputs, steps)
+        outputs, last = _layer(graph, weights, name, encoder.cell, cells, outputs, lengths)
         states.append(last)
-    memory = graph.op("GatherND", outputs, steps.place, batch_dims=1)
-    return Encoded(graph.op("Mul", memory, steps.mask), mask, states)
-
-
-@dataclasses.dataclass(frozen=True)
-class _Steps:
-    """Where the real steps are: lengths (batch,); mask and place (batch, T_enc, 1)."""
-
-    lengths: str
-    mask: str
-    place: str
-
-
-def _moved_together(graph: Graph, source: str, mask: str, place: str) -> str:
-    """The ids of each row without the padding between them, padded at the end."""
-    shape = graph.op("Shape", source)
-    # one column more takes the padding itself, which has no place
-    wide = graph.op("Add", shape, ints(0, 1))
-    empty = graph.op("Expand", np.array(PAD, np.int32), wide)
-    aside = graph.op("Gather", shape, ints(1))
-    target = graph.op("Where", mask, place, aside)
-    ids = graph.op("ScatterElements", empty, target, source, axis=1)
-    return graph.op("Slice", ids, ints(0), aside, ints(1))
+    # a real step stands behind as many as came before it; a padded one has some place too
+    place = graph.op("CumSum", count, np.array(1), exclusive=1)
+    place = graph.op("Unsqueeze", place, ints(2))
+    outputs = graph.op("GatherND", outputs, place, batch_dims=1)
+    real = graph.op("Cast", graph.op("Unsqueeze", mask, ints(2)), to=TensorProto.FLOAT)
+    return Encoded(outputs, mask, real, states)
 
 
 def _layer(
@@ -90,7 +72,7 @@ def _layer(
     kind: str,
     cells: list[Any],
     inputs: str,
-    steps: _Steps,
+    lengths: str,
 ) -> tuple[str, list[str]]:
     """One layer: outputs (batch, T_enc, d_h), and its last states, each (batch, d_h)."""
     units, n_states = cells[0].units, 2 if kind == "lstm" else 1
@@ -108,7 +90,7 @@ def _layer(
         weights.stored(graph, f"{name}/kernel", kernel, axis=2),
         weights.stored(graph, f"{name}/recurrent_kernel", recurrent, axis=2),
         graph.weight(f"{name}/bias", np.stack([_bias(cell, kind) for cell in cells])),
-        steps.lengths,
+        lengths,
         **attributes,
     )
     width = len(cells) * units

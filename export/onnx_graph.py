@@ -43,6 +43,7 @@ class Graph:
         self.outputs: list[onnx.ValueInfoProto] = []
         self._initializers: dict[str, onnx.TensorProto] = {}
         self._constants: dict[tuple[str, tuple[int, ...], bytes], str] = {}
+        self._made: dict[str, str] = {}
         self._count = 0
         self._domains = {"": OPSET}
 
@@ -59,8 +60,9 @@ class Graph:
         self.weight(name, values)
 
     def output(self, tensor: str, name: str, dtype: Any, axes: Sequence[int | str]) -> None:
-        """Give out `tensor` under this name."""
-        self.op("Identity", tensor, name=name)
+        """Give out `tensor` under this name, which may be its own."""
+        if tensor != name:
+            self.op("Identity", tensor, name=name)
         kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
         self.outputs.append(helper.make_tensor_value_info(name, kind, axes))
 
@@ -79,6 +81,16 @@ class Graph:
         if key not in known:
             known[key] = self.weight(f"constant_{len(known)}", values)
         return known[key]
+
+    def once(self, name: str, make: Callable[[Graph], str]) -> str:
+        """What `make` adds to the outermost graph; the same name again is the same tensor.
+
+        Of constants alone it is a constant too: a runtime makes it when it loads the file.
+        """
+        root = self.root
+        if name not in root._made:
+            root._made[name] = make(root)
+        return root._made[name]
 
     # Operators ----------------------------------------------------------------------------------
 
@@ -164,6 +176,7 @@ class Graph:
         dtypes: Sequence[Any],
         then: Callable[[Graph], list[str]],
         otherwise: Callable[[Graph], list[str]],
+        names: Sequence[str] | None = None,
     ) -> list[str]:
         """What one of two functions gives; each adds its operators to a graph of its own."""
         bodies = []
@@ -172,7 +185,9 @@ class Graph:
             for tensor, dtype in zip(function(inner), dtypes, strict=True):
                 inner._give(tensor, dtype)
             bodies.append(inner.proto())
-        return self.ops("If", len(dtypes), condition, then_branch=bodies[0], else_branch=bodies[1])
+        return self.ops(
+            "If", len(dtypes), condition, names=names, then_branch=bodies[0], else_branch=bodies[1]
+        )
 
     def _give(self, tensor: str, dtype: Any, axes: Sequence[None] | None = None) -> None:
         """Make a tensor an output of this body; one from outside, or a second time, as a copy."""

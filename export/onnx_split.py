@@ -87,7 +87,9 @@ def _step(step: DecodeStep) -> tuple[onnx.ModelProto, dict[str, Signature]]:
     tokens = graph.op("Cast", given["tokens"], to=TensorProto.INT64)
     states = [tensor for name, tensor in given.items() if name.startswith("state_")]
     prepared = step.prepared(graph, given["mask"], given)
-    logits, weights, states = step(graph, tokens, states, prepared)
+    tokens = graph.op("Unsqueeze", tokens, ints(1))
+    output, weights, states = step(graph, tokens, states, prepared)
+    logits = step.logits(graph, output)
     real = graph.op("Cast", given["mask"], to=TensorProto.FLOAT)
     if weights is None:
         alignments = graph.op("Mul", real, np.array(0, np.float32))

@@ -12,10 +12,13 @@ import numpy as np
 from onnx import TensorProto
 
 from attention_zoo.export.half_weights import LEAST_VALUES
+from attention_zoo.export.onnx_blocks import Blocks
 from attention_zoo.export.onnx_graph import CONTRIB, Graph, ints
 from attention_zoo.export.runnable import INT8
 
 _LARGEST = 127
+# a table that a runtime makes when it loads the file may take so much of its memory
+_MOST_BYTES = 32 * 2**20
 
 
 class Weights:
@@ -78,32 +81,74 @@ class Weights:
 
 
 class Embedding:
-    """A matrix E (vocabulary, d_emb): its rows, and where it is tied the logits x E^T + b."""
+    """A matrix E (vocabulary, d_emb): its rows, their products, and where it is tied the logits."""
 
     def __init__(self, weights: Weights, name: str, matrix: np.ndarray):
+        self.weights = weights
         self.name = name
         self.matrix = matrix
         self.is_int8 = weights.is_int8 and matrix.size >= LEAST_VALUES
 
     def rows(self, graph: Graph, ids: str) -> str:
         """ids (...) -> (..., d_emb)."""
-        if not self.is_int8:
-            return graph.op("Gather", graph.weight(self.name, self.matrix), ids)
+        if not self.is_int8 or self.matrix.nbytes <= _MOST_BYTES:
+            return graph.op("Gather", graph.once(f"{self.name}/float", self._whole), ids)
         values, scales = self._int8(graph)
         found = graph.op("Cast", graph.op("Gather", values, ids), to=TensorProto.FLOAT)
         return graph.op("Mul", found, graph.op("Gather", scales, ids))
 
-    def logits(self, graph: Graph, x: str, bias: np.ndarray) -> str:
-        """(N, d_emb) -> (N, vocabulary)."""
-        bias_name = graph.weight(f"{self.name}/bias", bias)
+    def projected(
+        self, graph: Graph, ids: str, name: str, matrix: np.ndarray, bias: np.ndarray
+    ) -> str:
+        """ids (N, 1) -> E[ids] matrix + bias, (N, 1, width).
+
+        E matrix holds only constants: the runtime makes it when it loads the file, of all ids, and
+        a step reads one row of it in place of the matrix. Unless it were too large to be held.
+        """
+        if len(self.matrix) * matrix.shape[1] * np.float32().nbytes > _MOST_BYTES:
+            rows = self.rows(graph, ids)
+            return self.weights.product(graph, rows, name, matrix, bias, rank=3)
+
+        def table(root: Graph) -> str:
+            whole = graph.once(f"{self.name}/float", self._whole)
+            right = self.weights.stored(root, name, matrix, axis=0)
+            return root.op("Gemm", whole, right, root.weight(f"{name}/bias", bias))
+
+        return graph.op("Gather", graph.once(f"{name}/table", table), ids)
+
+    def logits(self, graph: Graph, x: str, bias: np.ndarray, blocks: Blocks | None = None) -> str:
+        """x E^T + bias: (N, d_emb) -> (N, vocabulary), or laid out in blocks."""
+        name = self.name if blocks is None else f"{self.name}/blocks"
+        bias = bias if blocks is None else blocks.spread(bias, closed=True)
+        bias_name = graph.weight(f"{name}/bias", bias)
+
+        def laid_out(root: Graph, rows: str) -> str:
+            if blocks is None:
+                return rows
+            front, back = blocks.around
+            return root.op("Pad", rows, ints(front, 0, back, 0))
+
         if not self.is_int8:
-            weight = graph.weight(self.name, self.matrix)
+            whole = graph.weight(self.name, self.matrix)
+            weight = graph.once(f"{name}/rows", lambda root: laid_out(root, whole))
             return graph.op("Gemm", x, weight, bias_name, transB=1)
-        values, scales = self._int8(graph)
         # stored once; the runtime makes these two when it loads the file
-        columns = graph.root.op("Transpose", values, perm=[1, 0])
-        flat = graph.root.op("Reshape", scales, ints(-1))
+        values, scales = self._int8(graph)
+        columns = graph.once(
+            f"{name}/columns",
+            lambda root: root.op("Transpose", laid_out(root, values), perm=[1, 0]),
+        )
+        flat = graph.once(
+            f"{name}/scales", lambda root: root.op("Reshape", laid_out(root, scales), ints(-1))
+        )
         return graph.op("DynamicQuantizeMatMul", x, columns, flat, "", bias_name, domain=CONTRIB)
+
+    def _whole(self, root: Graph) -> str:
+        """E in float32."""
+        if not self.is_int8:
+            return root.weight(self.name, self.matrix)
+        values, scales = self._int8(root)
+        return root.op("Mul", root.op("Cast", values, to=TensorProto.FLOAT), scales)
 
     def _int8(self, graph: Graph) -> tuple[str, str]:
         """Whole numbers (vocabulary, d_emb) and scales (vocabulary, 1)."""

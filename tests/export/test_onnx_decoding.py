@@ -32,6 +32,11 @@ OPTIONS = {
     },
     "two layers": {"encoder_layers": 2, "decoder_layers": 2, "bidirectional": True},
     "deep decoder": {"decoder_layers": 3},
+    "conditional, normed, tied": {
+        "conditional": True,
+        "layer_norm": True,
+        "tied_embeddings": "target",
+    },
     "input feeding, tied": {"tied_embeddings": "target", "input_feeding": True},
 }
 
@@ -166,10 +171,13 @@ def test_the_search_that_is_not_asked_for_makes_no_step(tmp_path):
 
 
 def test_a_large_vocabulary_is_searched_in_blocks_with_the_same_answer():
-    model = a_model("luong_general_gru", vocab_target=1327)
-    session = session_of(graph_of(model))
-    for source in sources(SIZES["vocab_source"]):
-        _compare(model.greedy(source), answers(session, source))
+    for name, tied in (("luong_general_gru", "none"), ("bahdanau_gru", "target")):
+        model = a_model(name, vocab_target=1327, tied_embeddings=tied)
+        session = session_of(graph_of(model))
+        for source in sources(SIZES["vocab_source"])[-1:]:
+            _compare(model.greedy(source), answers(session, source))
+            expected = model.beam_search(source, BEAMS, PENALTY, n_best=BEAMS)
+            _compare(expected, answers(session, source, beam=True))
 
 
 def test_int8_of_every_model_runs_and_stays_near(tmp_path):

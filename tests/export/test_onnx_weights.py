@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from attention_zoo.export.onnx_blocks import Blocks
 from attention_zoo.export.onnx_graph import Graph
 from attention_zoo.export.onnx_weights import Embedding, Weights, quantized
 
@@ -123,3 +124,32 @@ def test_a_stored_weight_is_float32_where_it_is_read(quantize):
     whole, scales = quantized(values, axis=2)
     expected = values if quantize is None else whole * scales[:, :, None]
     np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("quantize", [None, "int8"])
+@pytest.mark.parametrize("most", [0, 2**20], ids=["step by step", "a table"])
+def test_rows_times_a_matrix_are_the_same_by_a_table_and_without(monkeypatch, quantize, most):
+    monkeypatch.setattr("attention_zoo.export.onnx_weights._MOST_BYTES", most)
+    rows = RANDOM.normal(size=(43, D_IN)).astype(np.float32)
+    ids = np.array([[7], [0], [42]], np.int32)
+    embedding = Embedding(Weights(quantize), "E", rows)
+
+    def build(graph, x):
+        return graph.op("Squeeze", embedding.projected(graph, x, "M", MATRIX, BIAS), np.array([1]))
+
+    expected = rows[ids[:, 0]] @ MATRIX + BIAS
+    tolerance = 1e-4 if quantize is None else 0.3  # of numbers of about 6
+    np.testing.assert_allclose(run(build, x=ids), expected, atol=tolerance)
+
+
+@pytest.mark.parametrize("quantize", [None, "int8"])
+def test_tied_logits_come_in_blocks_too(quantize):
+    size = 1087
+    blocks = Blocks(size)
+    rows = RANDOM.normal(size=(size, D_IN)).astype(np.float32)
+    bias = RANDOM.normal(size=size).astype(np.float32)
+    embedding = Embedding(Weights(quantize), "E", rows)
+    x = RANDOM.normal(size=(N, D_IN)).astype(np.float32)
+    plain = run(lambda graph, x: embedding.logits(graph, x, bias), x=x)
+    laid_out = run(lambda graph, x: embedding.logits(graph, x, bias, blocks), x=x)
+    np.testing.assert_allclose(laid_out, blocks.spread(plain, closed=True), rtol=1e-5, atol=1e-5)
