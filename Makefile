@@ -1,5 +1,5 @@
 # make demo   set up .venv and run the whole line: train, evaluate, export, validate, answer
-# make test   set up .venv and run all tests
+# make test   set up .venv and run the tests, but for the slow ones
 # make lint   set up .venv, check style and types
 # make clean  remove .venv and everything that the other targets made
 #
@@ -17,7 +17,7 @@ demo: $(READY)
 	$(BIN)/attention-zoo demo --output demo --force
 
 test: $(READY)
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"
 
 lint: $(READY)
 	$(BIN)/ruff check .

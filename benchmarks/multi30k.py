@@ -296,8 +296,8 @@ def report(rows: Sequence[Mapping[str, str]]) -> str:
         + "".join(f"BLEU: `{signature}`\n" for signature in signatures)
         + f"\nThe beam is chosen on the validation set: length penalties {_listed(PENALTIES)} at "
         f"the recipe's width, then widths {_listed(WIDTHS)} at the best of them.\n\n"
-        "To reproduce a row: `python benchmarks/multi30k.py --pair PAIR --seed SEED --data DIR`, "
-        "with the recipe's changes as `--recipe-set NAME=VALUE`.\n"
+        "To reproduce a row: `python benchmarks/multi30k.py --pair PAIR --model MODEL --seed SEED "
+        "--data DIR`, with the recipe's changes as `--recipe-set NAME=VALUE`.\n"
     )
 
 

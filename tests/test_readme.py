@@ -82,13 +82,14 @@ def test_ci_runs_what_the_readme_says():
     script = (CHECKOUT / ".ci" / "run").read_text()
     for words in (
         '-m pip install --quiet -e ".[dev]"',
-        "-m pytest -n auto --dist loadfile",
+        '-m pytest -n auto --dist loadfile -m "not slow"',
+        "-m pytest -n auto --dist loadfile -m slow",
         "ruff",
         ".ci/types",
     ):
         assert words in script
     assert 'pip install -e ".[dev]"' in README
-    assert "-m pytest -n auto --dist loadfile" in README
+    assert '-m pytest -n auto --dist loadfile -m "not slow"' in README
 
 
 @pytest.mark.parametrize(("line", "output"), SHOWN)
