@@ -1,8 +1,8 @@
 """Compares the answers of one file with those of Keras, output by output.
 
-Tokens, lengths and shapes must be equal, scores and alignments within a tolerance. The exception is
-a near-tie (`near_tie`): other tokens that Keras finds as good as its own are counted and reported,
-and their scores and alignments compared with those that Keras gives to these tokens.
+Tokens, lengths and shapes must be equal, scores and alignments within what is `allowed`. The
+exception is a near-tie (`near_tie`): other tokens that Keras finds as good as its own are counted
+and reported, and their scores and alignments compared with those that Keras gives to these tokens.
 """
 
 from __future__ import annotations
@@ -77,8 +77,9 @@ class Comparison:
             difference = np.where(np.isnan(difference), np.inf, difference)
             largest = float(difference.max()) if difference.size else 0.0
             self.largest[name] = max(largest, self.largest.get(name, 0.0))
-            if largest > (0.0 if name in _EXACT else TOLERANCE):
-                place = np.unravel_index(int(difference.argmax()), difference.shape)
+            excess = difference - (0.0 if name in _EXACT else allowed(wanted))
+            if (excess > 0).any():
+                place = np.unravel_index(int(excess.argmax()), excess.shape)
                 where = (*(index or ()), *map(int, place))
                 detail = f"at {where} expected {wanted[place]}, got {got[name][place]}"
                 self._differs(case, name, "values", detail, largest)
@@ -89,6 +90,16 @@ class Comparison:
         self.differences.append(
             Difference(self.file, self.signature, output, case, kind, detail, largest)
         )
+
+
+def allowed(values: np.ndarray) -> np.ndarray:
+    """How much each of these floats may differ: 1e-4, beyond 100 one millionth of the value.
+
+    The score of a long answer is a sum of many log-probabilities, which float32, added up in
+    another order, gives to no more digits.
+    """
+    size = np.where(np.isfinite(values), np.abs(values, dtype=np.float64), 0.0)
+    return np.maximum(TOLERANCE, TOLERANCE / 100 * size)
 
 
 def structure(

@@ -144,7 +144,8 @@ def parity_error(differences: list[Difference], tolerance: float) -> ParityError
         )
     message = (
         f"{len(lines)} outputs differ from Keras (scores and alignments may differ by "
-        f"{tolerance:g}, tokens and lengths not at all):\n" + "\n".join(lines)
+        f"{tolerance:g}, or one millionth of a score beyond 100, tokens and lengths not at all):\n"
+        + "\n".join(lines)
     )
     first = min((difference.kind for difference in differences), key=kinds.index)
     return _BY_KIND[first](message, differences)

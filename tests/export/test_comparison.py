@@ -58,6 +58,21 @@ def test_floats_may_differ_by_the_tolerance():
     assert kinds(compare(got, outputs())) == {("scores", "values")}
 
 
+@pytest.mark.parametrize(
+    ("score", "difference", "differs"),
+    [(-50.0, 1.2e-4, True), (-200.0, 1.5e-4, False), (-200.0, 2.5e-4, True)],
+)
+def test_a_large_score_may_differ_by_its_last_digits(score, difference, differs):
+    got, expected = outputs(), outputs()
+    expected["scores"] = np.array([score, -1.0], np.float32)
+    got["scores"] = (expected["scores"] + np.array([difference, 0.0])).astype(np.float32)
+    assert (kinds(compare(got, expected)) == {("scores", "values")}) == differs
+    # the other row is held to the tolerance, and named
+    got["scores"] = expected["scores"] + np.float32([0.0, 1.2e-4])
+    (found,) = compare(got, expected).differences
+    assert "at (1,)" in found.detail
+
+
 def test_lengths_may_not_differ_at_all():
     got = outputs()
     got["lengths"] = got["lengths"] - 1
@@ -66,11 +81,12 @@ def test_lengths_may_not_differ_at_all():
     assert comparison.differences[0].largest == 1.0
 
 
+@pytest.mark.parametrize("place", ["in the file", "in Keras"])
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_what_is_not_a_number_differs(bad):
-    got = outputs()
-    got["alignments"][1, 2, 0] = bad
-    comparison = compare(got, outputs())
+def test_what_is_not_a_number_differs(bad, place):
+    outputs_of = {"in the file": outputs(), "in Keras": outputs()}
+    outputs_of[place]["alignments"][1, 2, 0] = bad
+    comparison = compare(outputs_of["in the file"], outputs_of["in Keras"])
     assert kinds(comparison) == {("alignments", "values")}
     assert comparison.differences[0].largest == np.inf
     assert "at (1, 2, 0)" in comparison.differences[0].detail
