@@ -58,7 +58,7 @@ def test_a_row_says_what_was_trained_and_measured(finished):
     told, output, results = finished
     (row,) = read(results)
     record = json.loads((output / "training.json").read_text())
-    assert (row["pair"], row["model"], row["seed"]) == ("fr-en", "bahdanau_gru", "0")
+    assert (row["pair"], row["model"], row["seed"]) == ("fr-en", "bahdanau_conditional_gru", "0")
     assert row["recipe"].startswith("multi30k ")
     assert "epochs=2" in row["recipe"]
     assert "units=11" in row["recipe"]
