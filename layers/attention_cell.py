@@ -62,10 +62,11 @@ class AttentionCell(DecoderCell):
 
     def attend(self, query, prepared, carried, training):
         """context, alignments, what the mechanism carries on."""
-        projected = None
+        made = {}  # a subclass whose `attend` knows nothing of it gets nothing of it
         if "query_weight" in prepared:  # see `AttentionProbe`
             prepared["kept"]["query"] = query
-            projected = ops.matmul(query, prepared["query_weight"]) + prepared["query_zeros"]
+            projected = ops.matmul(query, prepared["query_weight"])
+            made["projected"] = projected + prepared["query_zeros"]
         context, weights, carried = self.mechanism.attend(
             query,
             prepared["keys"],
@@ -73,7 +74,7 @@ class AttentionCell(DecoderCell):
             prepared.get("mask"),
             tuple(carried),
             training,
-            projected,
+            **made,
         )
         if "context_zeros" in prepared:
             context = context + prepared["context_zeros"]

@@ -29,10 +29,20 @@ class SharperAttention(layers.BahdanauAttention):
         return 2.0 * super().score(query, keys, state)
 
 
+class PlainlyCalledAttention(layers.BahdanauAttention):
+    """A look of its own, with the arguments that every mechanism's look has."""
+
+    def attend(self, query, keys, values, mask, state, training):
+        return super().attend(query, keys, values, mask, state, training)
+
+
 ORDERS = {
     "bahdanau": lambda cell: layers.BahdanauCell(cell, layers.BahdanauAttention(D_ATTN)),
     "bahdanau, a score of its own": lambda cell: layers.BahdanauCell(
         cell, SharperAttention(D_ATTN)
+    ),
+    "bahdanau, a look of its own": lambda cell: layers.BahdanauCell(
+        cell, PlainlyCalledAttention(D_ATTN)
     ),
     "bahdanau order, luong score": lambda cell: layers.BahdanauCell(cell, layers.LuongAttention()),
     "conditional": lambda cell: layers.ConditionalCell(
