@@ -17,6 +17,7 @@ from attention_zoo.export.errors import Difference
 from attention_zoo.export.keras_reference import KerasReference, Outputs
 from attention_zoo.export.near_tie import TOLERANCE, near_tie
 
+RELATIVE_TOLERANCE = 1e-6
 _EXACT = ("tokens", "lengths")
 
 
@@ -99,7 +100,7 @@ def allowed(values: np.ndarray) -> np.ndarray:
     another order, gives to no more digits.
     """
     size = np.where(np.isfinite(values), np.abs(values, dtype=np.float64), 0.0)
-    return np.maximum(TOLERANCE, TOLERANCE / 100 * size)
+    return np.maximum(TOLERANCE, RELATIVE_TOLERANCE * size)
 
 
 def structure(

@@ -20,7 +20,8 @@ from onnx import TensorProto
 
 from attention_zoo.export.errors import ConversionError
 from attention_zoo.export.onnx_graph import Graph, ints
-from attention_zoo.export.onnx_step import DecodeStep, is_known
+from attention_zoo.export.onnx_known import is_known
+from attention_zoo.export.onnx_step import DecodeStep
 from attention_zoo.export.onnx_weights import Weights
 from attention_zoo.export.onnx_writer import Signature, save
 from attention_zoo.export.runnable import INT8

@@ -18,7 +18,6 @@ from attention_zoo.export.onnx_cell import split
 from attention_zoo.export.onnx_encoder import Encoded, bridge, encode
 from attention_zoo.export.onnx_graph import Graph, ints
 from attention_zoo.export.onnx_known import CELLS, inner_cells
-from attention_zoo.export.onnx_known import is_known as is_known
 from attention_zoo.export.onnx_weights import Embedding, Weights
 from attention_zoo.layers.luong_attention import LuongAttention
 from attention_zoo.layers.plain_cell import PlainCell

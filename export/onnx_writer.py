@@ -24,7 +24,8 @@ from attention_zoo.export.errors import ConversionError
 from attention_zoo.export.onnx_decoding import PREFIX, SWITCH, decoding_graph
 from attention_zoo.export.onnx_graph import OPSET as OPSET
 from attention_zoo.export.onnx_half import store_as_float16
-from attention_zoo.export.onnx_step import DecodeStep, is_known
+from attention_zoo.export.onnx_known import is_known
+from attention_zoo.export.onnx_step import DecodeStep
 from attention_zoo.export.onnx_weights import Weights
 from attention_zoo.export.runnable import INT8
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from attention_zoo.export.agreement import Agreement
 from attention_zoo.export.cases import Case, ending_cases, standard_cases
-from attention_zoo.export.comparison import TOLERANCE, Comparison
+from attention_zoo.export.comparison import RELATIVE_TOLERANCE, TOLERANCE, Comparison
 from attention_zoo.export.decode_functions import BEAM, GREEDY, DecodeSettings
 from attention_zoo.export.errors import Difference, ExportError, FileLoadError, parity_error
 from attention_zoo.export.keras_reference import KerasReference, Outputs, with_shifted_eos
@@ -69,6 +69,7 @@ class Report:
         """
         parity = {
             "tolerance": TOLERANCE,
+            "relative_tolerance": RELATIVE_TOLERANCE,
             "cases": self.cases,
             "eos": self.eos,
             "files": _summaries(self.comparisons),

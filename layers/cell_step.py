@@ -8,7 +8,8 @@ the first part, with the input bias, leaves the loop; the rest of the step stays
 import keras
 from keras import ops
 
-# sigmoid of it is 1 exactly, in every float type, whatever a state's product adds to it
+# sigmoid of it is 1 exactly, in every float type, and still with the product of a state added:
+# states lie within 1, so that a unit's recurrent weights would have to sum to some 9,900 to tell
 _OPEN = 1e4
 
 

@@ -28,14 +28,14 @@ def decoder_cell(config, dtype):
         return PlainCell(cell, dtype=dtype)
     d_attn = config.d_attn or d_s
     if config.attends_first:
-        uniform = config.attention == "uniform"
-        additive = (
-            UniformAttention(dtype=dtype) if uniform else BahdanauAttention(d_attn, dtype=dtype)
-        )
+        if config.attention == "uniform":
+            mechanism = UniformAttention(dtype=dtype)
+        else:
+            mechanism = BahdanauAttention(d_attn, dtype=dtype)
         if config.conditional:
             second = CELLS[config.cell](d_s, dtype=dtype)
-            return ConditionalCell(cell, second, additive, dtype=dtype)
-        return BahdanauCell(cell, additive, dtype=dtype)
+            return ConditionalCell(cell, second, mechanism, dtype=dtype)
+        return BahdanauCell(cell, mechanism, dtype=dtype)
     mechanism = LuongAttention(
         config.score,
         units=d_attn if config.score == "concat" else None,

@@ -142,7 +142,7 @@ class ModelConfig:
         if self.conditional and not (self.attends_first and self.decoder_layers == 1):
             self._refuse(
                 "conditional",
-                'False unless attention is "bahdanau" and decoder_layers is 1',
+                'False unless attention is "bahdanau" or "uniform" and decoder_layers is 1',
                 "conditional=False",
             )
         if self.tied_embeddings == "all" and self.vocab_source != self.vocab_target:

@@ -13,7 +13,8 @@ from attention_zoo import create_model, list_models
 from attention_zoo.export.cases import standard_cases
 from attention_zoo.export.decode_functions import OUTPUTS, DecodeSettings
 from attention_zoo.export.onnx_decoding import decoding_graph
-from attention_zoo.export.onnx_step import DecodeStep, is_known
+from attention_zoo.export.onnx_known import is_known
+from attention_zoo.export.onnx_step import DecodeStep
 from attention_zoo.export.onnx_weights import Weights
 from attention_zoo.model_config import ModelConfig
 from attention_zoo.seq2seq import Seq2Seq
