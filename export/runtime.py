@@ -79,35 +79,34 @@ class OnnxModel:
         self._session = open_session(self.path, threads)
         if self.vocab_source is None:
             self.vocab_source = recorded_config(self._session).get("vocab_source")
-        self._names = [output.name for output in self._session.get_outputs()]
-        if "tokens" not in self._names:
+        names = [output.name for output in self._session.get_outputs()]
+        if "tokens" not in names:
             raise FileLoadError(
                 f"{self.path}: it does not decode; expected an output tokens, got "
-                f"{', '.join(self._names)}. Fix: SplitOnnxModel runs encoder.onnx and "
+                f"{', '.join(names)}. Fix: SplitOnnxModel runs encoder.onnx and "
                 "decoder_step.onnx; here name the folder, or model.onnx."
             )
+        # what stands without the prefix is the answer to whoever knows nothing of beams
+        self._greedy = [name for name in names if not name.startswith(_BEAM)]
+        self._beam = [name for name in names if name.startswith(_BEAM)]
 
     def predict(self, source: Any) -> Outputs:
         """Greedy decoding. Raises ValueError if `source` is not what the model can read."""
-        return self._run(source, "")
+        batch = source_batch(source, self.vocab_source, "OnnxModel")
+        values = self._session.run(self._greedy, {"source": batch})
+        return dict(zip(self._greedy, values, strict=True))
 
     def beam_search(self, source: Any) -> Outputs:
         """Beam search, best first. Raises as `predict`, and FileLoadError if the file has none."""
-        if not any(name.startswith(_BEAM) for name in self._names):
+        if not self._beam:
             raise FileLoadError(
                 f"{self.path}: expected outputs for beam search ({_BEAM}tokens, ...), got "
-                f"{', '.join(self._names)}. Export the model again."
+                f"{', '.join(self._greedy)}. Export the model again."
             )
-        return self._run(source, _BEAM, beam=np.array(True))
-
-    def _run(self, source: Any, prefix: str, **switch: np.ndarray) -> Outputs:
-        batch = source_batch(source, self.vocab_source, type(self).__name__)
-        # what stands without the prefix is the answer to whoever knows nothing of beams
-        names = [name for name in self._names if name.startswith(_BEAM) == bool(prefix)]
-        outputs = self._session.run(names, {"source": batch, **switch})
-        return {
-            name.removeprefix(prefix): value for name, value in zip(names, outputs, strict=True)
-        }
+        batch = source_batch(source, self.vocab_source, "OnnxModel")
+        values = self._session.run(self._beam, {"source": batch, "beam": np.array(True)})
+        names = [name.removeprefix(_BEAM) for name in self._beam]
+        return dict(zip(names, values, strict=True))
 
 
 class LiteRTModel:
@@ -194,6 +193,8 @@ class LiteRTModel:
     def _rows(self, signature: str, source: Any) -> Outputs:
         batch = source_batch(source, self.vocab_source, type(self).__name__)
         rows = [self._invoke(signature, source=row[None]) for row in batch]
+        if len(rows) == 1:
+            return rows[0]
         return {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
 
     def _invoke(self, signature: str, **inputs: np.ndarray) -> Outputs:

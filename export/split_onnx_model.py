@@ -69,6 +69,8 @@ class SplitOnnxModel:
         check_bytes(manifest, self.path.parent, self.path, step_path)
         self._encoder = open_session(self.path, threads)
         self._step = open_session(step_path, threads)
+        self._encoded, self._stepped = _outputs(self._encoder), _outputs(self._step)
+        self._next = [name.removeprefix(NEXT) for name in self._stepped]
         config = recorded_config(self._encoder)
         if self.vocab_source is None:
             self.vocab_source = config.get("vocab_source")
@@ -86,7 +88,8 @@ class SplitOnnxModel:
         Raises ValueError if `source` is not what the model can read.
         """
         batch = source_batch(source, self.vocab_source, f"{type(self).__name__}.encode")
-        return _run(self._encoder, {"source": batch})
+        values = self._encoder.run(self._encoded, {"source": batch})
+        return dict(zip(self._encoded, values, strict=True))
 
     def step(self, tokens: Any, encoded: Outputs) -> Outputs:
         """One step: `tokens` (batch,) int32 and all of `encode`'s outputs -> logits, next states.
@@ -94,8 +97,8 @@ class SplitOnnxModel:
         The next states have the names under which they are passed back in. Raises ValueError, which
         names the tensor, if one is not what the file can read.
         """
-        answer = _run(self._step, self._signature.checked(tokens, encoded))
-        return {name.removeprefix(NEXT): value for name, value in answer.items()}
+        values = self._step.run(self._stepped, self._signature.checked(tokens, encoded))
+        return dict(zip(self._next, values, strict=True))
 
 
 def open_session(path: Path, threads: int | None) -> Any:
@@ -124,9 +127,8 @@ def recorded_config(session: Any) -> dict[str, Any]:
     return found
 
 
-def _run(session: Any, inputs: dict[str, np.ndarray]) -> Outputs:
-    names = [output.name for output in session.get_outputs()]
-    return dict(zip(names, session.run(names, inputs), strict=True))
+def _outputs(session: Any) -> list[str]:
+    return [output.name for output in session.get_outputs()]
 
 
 def _step_name(encoder: Path) -> str:

@@ -59,6 +59,10 @@ class StepSignature:
         self._axes: dict[str, tuple[str, ...]] = {}
         self._dtypes: dict[str, np.dtype] = {}
         self._fixed: dict[str, tuple[int | None, str]] = {}
+        self._order = sorted(inputs.keys() - {"tokens"})
+        self._wanted = frozenset(self._order)
+        # shapes and dtypes that were found right last: a loop hands in the same in every step
+        self._accepted: list[tuple[tuple[int, ...], np.dtype]] = []
         recorded = _recorded_axes(file, manifest)
         for name, one in inputs.items():
             self._dtypes[name] = one.dtype
@@ -91,24 +95,28 @@ class StepSignature:
                 f"{self._owner}: encoded is a {type(encoded).__name__}; expected a dictionary. "
                 f"Fix: {self._encoded_fix}"
             )
-        wanted = self._axes.keys() - {"tokens"}
-        missing, unknown = sorted(wanted - encoded.keys()), [n for n in encoded if n not in wanted]
-        if missing or unknown:
+        if encoded.keys() != self._wanted:
+            missing = sorted(self._wanted - encoded.keys())
+            unknown = [name for name in encoded if name not in self._wanted]
             raise ValueError(
-                f"{self._owner}: encoded should hold {', '.join(sorted(wanted))}; missing: "
+                f"{self._owner}: encoded should hold {', '.join(sorted(self._wanted))}; missing: "
                 f"{', '.join(missing) or 'none'}; not known: "
                 f"{', '.join(map(str, unknown)) or 'none'}. Fix: {self._encoded_fix}"
             )
         arrays = {"tokens": np.asarray(tokens)}
-        arrays |= {name: np.asarray(encoded[name]) for name in sorted(wanted)}
-        self._check_dtypes(arrays)
-        check_axes(
-            self._owner,
-            {name: (array.shape, self._axes[name]) for name, array in arrays.items()},
-            fixed=self._fixed,
-            fixes={"tokens": _IDS_FIX},
-            at_least_one=("batch", "T_enc"),
-        )
+        for name in self._order:
+            arrays[name] = np.asarray(encoded[name])
+        layout = [(array.shape, array.dtype) for array in arrays.values()]
+        if layout != self._accepted:
+            self._check_dtypes(arrays)
+            check_axes(
+                self._owner,
+                {name: (array.shape, self._axes[name]) for name, array in arrays.items()},
+                fixed=self._fixed,
+                fixes={"tokens": _IDS_FIX},
+                at_least_one=("batch", "T_enc"),
+            )
+            self._accepted = layout
         for token in (int(arrays["tokens"].min()), int(arrays["tokens"].max())):
             self._check_id(token)
         return arrays | {"tokens": arrays["tokens"].astype(np.int32)}

@@ -22,6 +22,8 @@ _IDS_FIX = "turn the text into ids with the vocabulary that the model was traine
 def source_batch(source: Any, vocab_source: int | None, owner: str) -> np.ndarray:
     """The checked source, int32 (batch, T_enc), rows padded with 0 to the longest.
 
+    An int32 array that stands in memory as it is read comes back itself, not as a copy.
+
     Args:
         source: an integer array (batch, T_enc), or a list of lists of ids of any lengths.
         vocab_source: ids must be below it; None checks only that they fit int32.
@@ -32,28 +34,31 @@ def source_batch(source: Any, vocab_source: int | None, owner: str) -> np.ndarra
             negative or not below `vocab_source`. The message names the tensor, what was expected,
             what came, and the fix.
     """
+    limit = 2**31 if vocab_source is None else vocab_source
     if isinstance(source, (list, tuple)):
-        rows = _rows(source, owner)
-        shape: tuple[int, ...] = (len(rows), max((row.size for row in rows), default=0))
+        array = _padded(_rows(source, limit, owner))
     else:
         array = _integers(np.asarray(source), owner, "")
-        shape, rows = array.shape, list(array) if array.ndim == 2 else []
-    check_axes(
-        owner,
-        {"source": (shape, _AXES)},
-        fixes={"source": _RANK_FIX},
-        at_least_one=_AXES,
-    )
-    limit = 2**31 if vocab_source is None else vocab_source
-    batch = np.full(shape, PAD, dtype=np.int32)
+    if array.ndim != len(_AXES) or not array.size:
+        check_axes(
+            owner,
+            {"source": (array.shape, _AXES)},
+            fixes={"source": _RANK_FIX},
+            at_least_one=_AXES,
+        )
+    _check_range(array, limit, owner)
+    return np.ascontiguousarray(array, np.int32)
+
+
+def _padded(rows: list[np.ndarray]) -> np.ndarray:
+    batch = np.full((len(rows), max((row.size for row in rows), default=0)), PAD, np.int32)
     for index, row in enumerate(rows):
-        _check_range(row, limit, owner, index)
         batch[index, : row.size] = row
     return batch
 
 
-def _rows(source: list | tuple, owner: str) -> list[np.ndarray]:
-    """Each row as an array of integers (length,); an empty row is one of padding."""
+def _rows(source: list | tuple, limit: int, owner: str) -> list[np.ndarray]:
+    """Each row as an array of ids (length,); an empty row is one of padding."""
     rows = []
     for index, row in enumerate(source):
         where = f" in row {index}"
@@ -65,6 +70,9 @@ def _rows(source: list | tuple, owner: str) -> list[np.ndarray]:
                 f"{owner}: source has a nested list{where}; expected a list of lists of ids "
                 f"(batch, T_enc). Fix: {_RANK_FIX}"
             ) from None
+        if array.dtype.kind == "f":
+            # what NumPy makes of 64 bits with a sign beside 64 without one
+            _refuse_beyond_64_bits(np.asarray(row, object), owner, where)
         if array.shape == (0,):
             array = array.astype(np.int32)
         array = _integers(array, owner, where)
@@ -73,12 +81,14 @@ def _rows(source: list | tuple, owner: str) -> list[np.ndarray]:
                 f"{owner}: source has {'a number' if array.ndim == 0 else 'a nested list'}{where}; "
                 f"expected a list of lists of ids (batch, T_enc). Fix: {_RANK_FIX}"
             )
+        if array.size:
+            _check_range(array[None], limit, owner, index)
         rows.append(array)
     return rows
 
 
 def _integers(array: np.ndarray, owner: str, where: str) -> np.ndarray:
-    if np.issubdtype(array.dtype, np.integer):
+    if array.dtype.kind in "iu":
         return array
     if array.dtype == object:
         _refuse_beyond_64_bits(array, owner, where)
@@ -89,7 +99,7 @@ def _integers(array: np.ndarray, owner: str, where: str) -> np.ndarray:
 
 
 def _refuse_beyond_64_bits(array: np.ndarray, owner: str, where: str) -> None:
-    """NumPy holds whole numbers beyond 64 bits as objects: say the id, not the dtype."""
+    """NumPy does not hold whole numbers beyond 64 bits as such: say the id, not the dtype."""
     values = [value for value in array.flat if not isinstance(value, bool)]
     if not values or len(values) < array.size or not all(isinstance(v, int) for v in values):
         return
@@ -100,15 +110,14 @@ def _refuse_beyond_64_bits(array: np.ndarray, owner: str, where: str) -> None:
     )
 
 
-def _check_range(row: np.ndarray, limit: int, owner: str, index: int) -> None:
-    if not row.size:
+def _check_range(ids: np.ndarray, limit: int, owner: str, first_row: int = 0) -> None:
+    # after a run of the model nothing of this is in a cache, so that each call of NumPy counts: of
+    # numbers without a sign one maximum finds negative ids too
+    unsigned = ids.view(np.uint32) if ids.dtype == np.int32 else ids.astype(np.uint64)
+    if np.maximum.reduce(unsigned, axis=None) < limit:
         return
-    low, high = int(row.min()), int(row.max())
-    if low >= 0 and high < limit:
-        return
-    bad = low if low < 0 else high
-    position = int(np.flatnonzero(row == bad)[0])
+    row, position = np.argwhere((ids < 0) | (ids >= limit))[0].tolist()
     raise ValueError(
-        f"{owner}: source has id {bad} in row {index} at position {position}; expected ids from 0 "
-        f"to {limit - 1} (vocab_source = {limit}). Fix: {_IDS_FIX}"
+        f"{owner}: source has id {ids[row, position]} in row {first_row + row} at position "
+        f"{position}; expected ids from 0 to {limit - 1} (vocab_source = {limit}). Fix: {_IDS_FIX}"
     )

@@ -41,12 +41,14 @@ def encoded(model):
     ],
 )
 def test_tokens_are_checked(model, encoded, tokens, words):
+    model.step([1], encoded)  # what was right once does not excuse what comes after it
     with pytest.raises(ValueError, match=r"LiteRTModel\.step: tokens") as caught:
         model.step(tokens, encoded)
     assert words in str(caught.value)
     assert "Fix: pass the id" in str(caught.value)
 
 
+@pytest.mark.parametrize("after", ["nothing", "a step that was right"])
 @pytest.mark.parametrize(
     ("tensor", "spoil", "words"),
     [
@@ -61,7 +63,9 @@ def test_tokens_are_checked(model, encoded, tokens, words):
         ("mask", lambda x: x.astype(np.int32), "mask has dtype int32; expected bool"),
     ],
 )
-def test_encoded_is_checked(model, encoded, tensor, spoil, words):
+def test_encoded_is_checked(model, encoded, tensor, spoil, words, after):
+    if after != "nothing":
+        model.step([1], encoded)
     value = encoded.pop(tensor, None)
     if spoil is not None:
         encoded[tensor] = spoil(value)
@@ -78,4 +82,7 @@ def test_encoded_is_a_dictionary(model, encoded):
 
 def test_what_encode_gives_is_taken(model, encoded):
     answer = model.step(np.array([18], np.uint8), encoded)
+    assert answer["logits"].shape == (1, 19)
+    longer = model.encode([[5, 9, 4, 8, 7, 11, 2]])
+    answer = model.step(np.array([18], np.uint8), longer)
     assert answer["logits"].shape == (1, 19)
