@@ -17,7 +17,7 @@ import onnx
 from attention_zoo.export.decode_functions import BEAM, OUTPUTS, DecodeSettings
 from attention_zoo.export.onnx_beam import beam_loop, beam_results
 from attention_zoo.export.onnx_graph import Graph
-from attention_zoo.export.onnx_greedy import Start, greedy_loop, greedy_results
+from attention_zoo.export.onnx_greedy import Start, greedy_loops, greedy_results
 from attention_zoo.export.onnx_step import DecodeStep
 
 SOURCE, SWITCH = "source", "beam"
@@ -41,7 +41,7 @@ def decoding_graph(step: DecodeStep, settings: DecodeSettings) -> onnx.ModelProt
     prepared = step.prepared(graph, encoded.mask, read)
     limit, none = np.array(settings.max_length), np.array(0)
     start = Start(states, prepared, batch, graph.op("Where", switch, none, limit))
-    greedy = greedy_loop(graph, step, start)
+    greedy = greedy_loops(graph, step, start)
     start = Start(states, prepared, batch, graph.op("Where", switch, limit, none))
     width, penalty = settings.beam_width, settings.length_penalty
     beams = beam_loop(graph, step, start, switch, width, penalty)

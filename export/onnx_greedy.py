@@ -1,8 +1,12 @@
-"""Greedy decoding as an ONNX loop that ends with the last row.
+"""Greedy decoding as two ONNX loops: all rows until half have ended, then the others alone.
 
-The loop itself collects what the steps write, one slice a step, so that a step touches nothing that
-grows. A row that has ended goes on writing until the last one has. After the loop that is taken
-away, and the rest brought to T_dec.
+A row that has ended goes on writing as long as its loop does, since a step in which no row leaves
+costs nothing but the step; between the loops those that have ended are left out, once. What a row
+wrote after its end is taken away at last, and the rest brought to T_dec.
+
+The loops themselves collect what the steps write, one slice a step, so that a step touches nothing
+that grows. They stand one behind the other, not in a third: only there does onnxruntime lay out the
+weights for its matrix products.
 """
 
 from __future__ import annotations
@@ -20,6 +24,9 @@ from attention_zoo.vocabulary import BOS, EOS, PAD
 
 END = ints(np.iinfo(np.int64).max)
 """The end of an axis, for Slice."""
+# of a row that has not ended: the least of it and of what the row writes is eos as soon as that is
+# written, since no id below eos ever is
+_GOING_ON = EOS + 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,32 +46,80 @@ class Start:
     steps: str
 
 
-def greedy_loop(graph: Graph, step: DecodeStep, start: Start) -> list[str]:
+def greedy_loops(graph: Graph, step: DecodeStep, start: Start) -> list[str]:
     """Tokens and log-probabilities (steps, batch, 1), and weights (steps, batch, 1, T_enc)."""
     column = graph.op("Concat", start.batch, ints(1), axis=0)
     carried = [
-        (graph.op("Expand", ints(BOS), column), np.int64),
-        (graph.op("Expand", END, column), np.int64),
-        *((state, np.float32) for state in start.states),
+        graph.op("Expand", ints(BOS), column),
+        graph.op("Expand", ints(_GOING_ON), column),
+        *start.states,
     ]
+    half = graph.op("Div", start.batch, ints(2))
+    last, of_all = _loop(graph, step, "greedy", start.steps, carried, start.prepared, half)
+    going_on = graph.op("Reshape", graph.op("Equal", last[1], ints(_GOING_ON)), ints(-1))
+
+    def narrowed(values: list[str]) -> list[str]:
+        return [graph.op("Compress", one, going_on, axis=0) for one in values]
+
+    carried = narrowed(last)
+    prepared = start.prepared and Prepared(*narrowed(start.prepared.all()))
+    left = graph.op("Sub", start.steps, graph.op("Squeeze", _size(graph, of_all[0])))
+    count = _size(graph, carried[0])
+    # no step for no row
+    left = graph.op("Mul", left, graph.op("Squeeze", graph.op("Min", count, ints(1))))
+    _, of_rest = _loop(graph, step, "greedy_rest", left, carried, prepared, ints(0))
+    # where each row stands among the rest; what has ended reads the row of nothing behind them, and
+    # so do all if the rest made no step: then there is no other
+    behind = graph.op("Shape", of_rest[0], start=1, end=2)
+    place = graph.op("Cast", going_on, to=TensorProto.INT64)
+    place = graph.op("CumSum", place, np.array(0), exclusive=1)
+    place = graph.op("Min", graph.op("Where", going_on, place, behind), behind)
+    results = []
+    for first, second in zip(of_all, of_rest, strict=True):
+        second = graph.op("Pad", second, ints(0, 1), "", ints(1))
+        second = graph.op("Gather", second, place, axis=1)
+        results.append(graph.op("Concat", first, second, axis=0))
+    return results
+
+
+def _loop(
+    graph: Graph,
+    step: DecodeStep,
+    name: str,
+    limit: str,
+    carried: list[str],
+    prepared: Prepared | None,
+    enough: str | np.ndarray,
+) -> tuple[list[str], list[str]]:
+    """Steps until no more than `enough` (1,) rows go on, at most `limit`.
+
+    Carried are the tokens before (N, 1), _GOING_ON or EOS (N, 1), and the states (N, width).
+    """
+    least = graph.op("Mul", _size(graph, carried[0]), ints(EOS))
+    least = graph.op("Squeeze", graph.op("Add", least, enough))
 
     def body(inner: Graph, _: str, carried: list[str]) -> tuple[str, list[str], list[str]]:
-        token, least, *states = carried  # (batch, 1), (batch, 1), (batch, width)
-        output, weights, states = step(inner, token, states, start.prepared)
-        value, token = best_one(inner, step, output)  # (batch, 1)
-        # eos is the least id that may be written: a row has ended once it has written it
-        least = inner.op("Min", least, token)
-        largest = inner.op("ReduceMax", least, keepdims=0)
-        going_on = inner.op("Greater", largest, np.array(EOS, np.int64))
+        token, row, *states = carried
+        output, weights, states = step(inner, token, states, prepared)
+        value, token = best_one(inner, step, output)  # (N, 1)
+        row = inner.op("Min", row, token)
+        sum_of_rows = inner.op("ReduceSum", row, keepdims=0)
+        going_on = inner.op("Greater", sum_of_rows, least)
         kept = inner.op("Cast", token, to=TensorProto.INT32)
-        return going_on, [token, least, *states], [kept, value, *filter(None, [weights])]
+        return going_on, [token, row, *states], [kept, value, *filter(None, [weights])]
 
+    dtypes = [np.int64, np.int64, *[np.float32] * (len(carried) - 2)]
     collected = [(np.int32, 2), (np.float32, 2), *([(np.float32, 3)] if step.attends else [])]
-    return graph.loop("greedy", start.steps, carried, collected, body)[1]
+    return graph.loop(name, limit, list(zip(carried, dtypes, strict=True)), collected, body)
+
+
+def _size(graph: Graph, values: str) -> str:
+    """(1,): of the first axis."""
+    return graph.op("Shape", values, start=0, end=1)
 
 
 def greedy_results(graph: Graph, collected: list[str], mask: str, max_length: int) -> list[str]:
-    """The results of `greedy_decode` from what `greedy_loop` collected; mask (batch, T_enc).
+    """The results of `greedy_decode` from what `greedy_loops` collected; mask (batch, T_enc).
 
     Then the same once more with a beam axis of 1 after batch.
     """

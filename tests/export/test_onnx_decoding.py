@@ -133,7 +133,7 @@ def test_the_encoder_is_an_operator_and_every_loop_is_a_search(model_name):
     kinds = [node.op_type for node in graph.node]
     assert kinds.count(model.config.cell.upper()) == 2
     loops = [a.g.name for node in graph.node if node.op_type == "Loop" for a in node.attribute]
-    assert loops == ["greedy", "beam"]
+    assert loops == ["greedy", "greedy_rest", "beam"]
     # no weight is held by a body: all stand outside, once
     names = [tensor.name for tensor in graph.initializer]
     assert len(names) == len(set(names))
