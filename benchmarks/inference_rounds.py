@@ -96,16 +96,22 @@ def measure_turns(
 
     One by one with one thread and with two, in batches with one. The order changes from round to
     round. The memory's bandwidth is measured in the same rounds.
+
+    Each round has processes of its own: what fits a cache hangs on where the system put the memory
+    of a process, and one with luck may be a tenth quicker than the next, as long as it lives.
     """
     singles = save_sources(bench.folder / "singles.npz", workload.singles)
     batches = save_sources(bench.folder / "batches.npz", workload.batches)
     batch_size = len(workload.batches[0])
     sources = {Mode(1, 1): singles, Mode(1, 2): singles, Mode(batch_size, 1): batches}
     samples = Samples()
-    with bench.workers(contenders, 1, singles) as one, bench.workers(contenders, 2, singles) as two:
-        workers = {1: one, 2: two}
-        for number in track(range(rounds), "rounds"):
-            samples.bandwidth.append(bandwidth.measure())
+    for number in track(range(rounds), "rounds"):
+        samples.bandwidth.append(bandwidth.measure())
+        with ExitStack() as stack:
+            workers = {
+                threads: stack.enter_context(bench.workers(contenders, threads, singles))
+                for threads in (1, 2)
+            }
             for mode, path in sources.items():
                 for contender in _turned(contenders, number):
                     turn = workers[mode.threads][contender.key].turn(path)

@@ -6,7 +6,8 @@ KIND is `keras`, `savedmodel`, `onnx` or `tflite`; FIRST an .npz file of sources
 is answered at once. The process then says on stdout, as a line of JSON, what this cost; after that
 it reads requests from stdin, a line of JSON each, until there are no more:
 
-    {"do": "time", "sources": FILE}                answer each source, and say how long each took
+    {"do": "time", "sources": FILE}                answer each source twice, and say how long each
+                                                   took the second time
     {"do": "answer", "sources": FILE, "to": FILE}  write the tokens of each into an .npz file
 
 It imports no more than the runtime needs, since its memory and its start are measured.
@@ -83,8 +84,9 @@ def sources_of(path):
 
 
 def timed(model, sources):
-    """Seconds and tokens of each source, after one call that is not counted."""
-    model.predict(sources[0])
+    """Seconds and tokens of each source, after a call of each that is not counted."""
+    for source in sources:
+        model.predict(source)
     seconds, tokens = [], []
     for source in sources:
         began = time.perf_counter()
