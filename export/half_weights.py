@@ -11,6 +11,7 @@ from typing import Any
 
 import h5py
 import numpy as np
+from h5py import h5f, h5g, h5p
 
 from attention_zoo.written_beside import written_beside
 
@@ -50,24 +51,39 @@ def exact_float16(values: np.ndarray) -> np.ndarray | None:
 def halve_weights_file(path: Path) -> None:
     """Write a Keras weights file again with float16 in place of float32, packed without loss.
 
-    Keras unpacks, and casts what it reads to the dtype of the weight. Raises ValueError, and leaves
-    the file as it was, if a value would change.
+    The same weights give the same bytes. Keras unpacks, and casts what it reads to the dtype of the
+    weight. Raises ValueError, and leaves the file as it was, if a value would change.
     """
     with (
         written_beside(path) as beside,
         h5py.File(path, "r") as source,
-        h5py.File(beside, "w", libver="latest") as target,
+        _small_file(beside) as target,
     ):
         target.attrs.update(source.attrs)
 
         def copy(name: str, item: Any) -> None:
             if isinstance(item, h5py.Group):
-                made = target.create_group(name)
+                timeless = _timeless(h5p.GROUP_CREATE)
+                made = h5py.Group(h5g.create(target.id, name.encode(), gcpl=timeless))
             else:
                 made = target.create_dataset(name, data=_halved(name, item[()]), **_packed(item))
             made.attrs.update(item.attrs)
 
         source.visititems(copy)
+
+
+def _small_file(path: Path) -> Any:
+    """An empty file in HDF5's newest layout, the smallest, whose groups would hold the time."""
+    access = h5p.create(h5p.FILE_ACCESS)
+    access.set_libver_bounds(h5f.LIBVER_LATEST, h5f.LIBVER_LATEST)
+    made = h5f.create(bytes(path), h5f.ACC_TRUNC, fcpl=_timeless(h5p.FILE_CREATE), fapl=access)
+    return h5py.File(made)
+
+
+def _timeless(kind: Any) -> Any:
+    properties = h5p.create(kind)
+    properties.set_obj_track_times(False)
+    return properties
 
 
 def _packed(item: Any) -> dict[str, Any]:

@@ -1,5 +1,8 @@
 """Weights rounded to float16: half the bytes in every file, the same numbers everywhere."""
 
+import shutil
+import time
+
 import h5py
 import keras
 import numpy as np
@@ -84,6 +87,19 @@ def test_packing_loses_nothing_and_takes_fewer_bytes(model, tmp_path):
     again.load_weights(path)
     for new, old in zip(again.weights, rounded.weights, strict=True):
         np.testing.assert_array_equal(new.numpy(), old.numpy())
+
+
+def test_the_same_weights_give_the_same_bytes(model, tmp_path):
+    path = tmp_path / "w.weights.h5"
+    rounded_copy(model).save_weights(path)
+    written = []
+    for _ in range(2):
+        copy = tmp_path / f"{len(written)}.weights.h5"
+        shutil.copy(path, copy)
+        halve_weights_file(copy)
+        written.append(copy.read_bytes())
+        time.sleep(1.1)  # HDF5 counts in seconds
+    assert written[0] == written[1]
 
 
 def test_every_file_has_two_bytes_a_parameter(model, folder):
