@@ -139,7 +139,7 @@ class Additive(Mechanism):
         hidden = graph.op("Add", graph.op("Unsqueeze", query, ints(1)), keys)
         v_a = np.append(self.layer.v_a.numpy(), _CLOSED)[:, None]
         # (batch, T_enc, d_attn + 1) x (d_attn + 1, 1)
-        scores = graph.op("MatMul", graph.op("Tanh", hidden), graph.weight("attention/v_a", v_a))
+        scores = graph.op("MatMul", graph.op("Tanh", hidden), graph.operand("attention/v_a", v_a))
         return graph.op("Reshape", scores, ints(0, 1, -1))
 
 

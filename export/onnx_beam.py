@@ -57,15 +57,10 @@ _CARRIED = (np.int64, np.bool_, np.int64, np.float32, np.float32)
 
 
 def beam_loop(
-    graph: Graph,
-    step: DecodeStep,
-    start: Start,
-    wanted: str,
-    beam_width: int,
-    length_penalty: float,
+    graph: Graph, step: DecodeStep, start: Start, beam_width: int, length_penalty: float
 ) -> Searched:
-    """Keep the `beam_width` best beginnings in each step, if `wanted` (bool) is true."""
-    shape, first, carried, prepared = _begun(graph, start, wanted, beam_width)
+    """Keep the `beam_width` best beginnings in each step."""
+    shape, first, carried, prepared = _begun(graph, start, beam_width)
     # no beam goes on in more ways than there are beams
     candidates = min(beam_width, step.config.vocab_target - FIRST_WRITTEN)
     beams = _Beams(beam_width, candidates, length_penalty, shape, first)
@@ -84,49 +79,36 @@ def beam_loop(
         return going_on, [*chosen.carried(), *states], kept
 
     collected = [(np.int64, 2), (np.int64, 2), *([(np.float32, 3)] if step.attends else [])]
-    last, history = graph.loop("beam", start.steps, carried, collected, body)
+    last, history = graph.loop("beam", np.array(start.steps), carried, collected, body)
     _, _, _, log_p, ranks, *_ = last
     return Searched(beams, log_p, ranks, history)
 
 
 def _begun(
-    graph: Graph, start: Start, wanted: str, k: int
+    graph: Graph, start: Start, k: int
 ) -> tuple[str, str, list[tuple[str, Any]], Prepared | None]:
-    """Shape and first of `_Beams`, what is carried before the first step, what the steps read.
+    """Shape and first of `_Beams`, what is carried before the first step, what the steps read."""
+    shape = graph.op("Concat", start.batch, ints(k), axis=0)
+    first = graph.op("Range", np.array(0), graph.op("Squeeze", start.batch), np.array(1))
+    first = graph.op("Mul", graph.op("Unsqueeze", first, ints(1)), ints(k))
+    only_one = np.full((1, k), IMPOSSIBLE, np.float32)
+    only_one[0, 0] = 0
+    log_p = graph.op("Expand", only_one, shape)
+    beams = [
+        graph.op("Expand", ints(BOS), shape),
+        graph.op("Expand", np.array(False), shape),
+        graph.op("Expand", ints(0), shape),
+        log_p,
+        log_p,
+    ]
 
-    All of it is made only if `wanted` is true, and empty otherwise.
-    """
-    read = start.prepared.all() if start.prepared else []
+    def repeated(values: list[str]) -> list[str]:
+        return [_repeated(graph, one, start.batch, k) for one in values]
 
-    def begin(inner: Graph) -> list[str]:
-        shape = inner.op("Concat", start.batch, ints(k), axis=0)
-        first = inner.op("Range", np.array(0), inner.op("Squeeze", start.batch), np.array(1))
-        first = inner.op("Mul", inner.op("Unsqueeze", first, ints(1)), ints(k))
-        only_one = np.full((1, k), IMPOSSIBLE, np.float32)
-        only_one[0, 0] = 0
-        log_p = inner.op("Expand", only_one, shape)
-        return [
-            shape,
-            first,
-            inner.op("Expand", ints(BOS), shape),
-            inner.op("Expand", np.array(False), shape),
-            inner.op("Expand", ints(0), shape),
-            log_p,
-            log_p,
-            *(_repeated(inner, one, start.batch, k) for one in (*start.states, *read)),
-        ]
-
-    floats = [np.float32] * (len(start.states) + len(read))
-    dtypes = [np.int64, np.int64, *_CARRIED, *floats]
-    shape, first, *rest = graph.branch(
-        wanted,
-        dtypes,
-        begin,
-        lambda inner: [inner.op("Identity", np.zeros(0, dtype)) for dtype in dtypes],
-    )
-    n_carried = len(_CARRIED) + len(start.states)
-    carried = list(zip(rest[:n_carried], dtypes[2:], strict=False))
-    return shape, first, carried, Prepared(*rest[n_carried:]) if read else None
+    carried: list[tuple[str, Any]] = list(zip(beams, _CARRIED, strict=True))
+    carried += [(state, np.float32) for state in repeated(start.states)]
+    prepared = start.prepared and Prepared(*repeated(start.prepared.all()))
+    return shape, first, carried, prepared
 
 
 def beam_results(graph: Graph, searched: Searched, mask: str, max_length: int) -> list[str]:

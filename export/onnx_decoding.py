@@ -4,9 +4,7 @@
       -> tokens, lengths, scores, alignments: the best answer
       -> beam_tokens, beam_lengths, ...: the same with a beam axis after batch, 1 for greedy search
 
-Both searches stand in the outer graph, and the one that is not asked for makes no step: in a loop
-inside the branch of an If onnxruntime does not lay out the weights for its matrix products, which
-takes half as long again.
+Each search stands in a branch of its own, and the encoder before both.
 """
 
 from __future__ import annotations
@@ -36,24 +34,23 @@ def decoding_graph(step: DecodeStep, settings: DecodeSettings) -> onnx.ModelProt
     source = graph.input(SOURCE, np.int32, ["batch", "T_enc"])
     switch = graph.input(SWITCH, np.bool_, [])
     graph.default(SWITCH, np.array(False))
-    states, encoded, read = step.start(graph, source)
     batch = graph.op("Shape", source, start=0, end=1)
+    states, encoded, read = step.start(graph, source)
     prepared = step.prepared(graph, encoded.mask, read)
-    limit, none = np.array(settings.max_length), np.array(0)
-    start = Start(states, prepared, batch, graph.op("Where", switch, none, limit))
-    greedy = greedy_loops(graph, step, start)
-    start = Start(states, prepared, batch, graph.op("Where", switch, limit, none))
-    width, penalty = settings.beam_width, settings.length_penalty
-    beams = beam_loop(graph, step, start, switch, width, penalty)
+    start = Start(states, prepared, batch, settings.max_length)
     names = [*OUTPUTS, *(PREFIX + name for name in OUTPUTS)]
     dtypes = [_DTYPES[name] for name in OUTPUTS]
-    graph.branch(
-        switch,
-        [*dtypes, *dtypes],
-        lambda inner: beam_results(inner, beams, encoded.mask, settings.max_length),
-        lambda inner: greedy_results(inner, greedy, encoded.mask, settings.max_length),
-        names,
-    )
+
+    def beam(inner: Graph) -> list[str]:
+        width, penalty = settings.beam_width, settings.length_penalty
+        searched = beam_loop(inner, step, start, width, penalty)
+        return beam_results(inner, searched, encoded.mask, settings.max_length)
+
+    def greedy(inner: Graph) -> list[str]:
+        written = greedy_loops(inner, step, start)
+        return greedy_results(inner, written, encoded.mask, settings.max_length)
+
+    graph.branch(switch, [*dtypes, *dtypes], beam, greedy, names)
     _give_out(graph, "", ["batch"], settings.max_length)
     _give_out(graph, PREFIX, ["batch", BEAM], settings.max_length)
     return graph.model()

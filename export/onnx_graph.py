@@ -34,10 +34,12 @@ class Graph:
         doubled = graph.op("Mul", "source", np.array(2, np.int32))
     """
 
-    def __init__(self, name: str, outer: Graph | None = None):
+    def __init__(self, name: str, outer: Graph | None = None, in_loop: bool = False):
         self.name = name
         self.outer = outer
         self.root: Graph = self if outer is None else outer.root
+        self.beside_loop: Graph = outer.beside_loop if outer is not None and in_loop else self
+        """Where the outermost of the loops stands that this is in; this graph if in none."""
         self.nodes: list[onnx.NodeProto] = []
         self.inputs: list[onnx.ValueInfoProto] = []
         self.outputs: list[onnx.ValueInfoProto] = []
@@ -73,6 +75,18 @@ class Graph:
             root._initializers[name] = numpy_helper.from_array(np.asarray(values, order="C"), name)
         return name
 
+    def operand(self, name: str, values: np.ndarray) -> str:
+        """A weight that a matrix product reads.
+
+        onnxruntime lays a constant out for the product, once, when it loads the file: in a loop
+        only what stands in the graph directly around it. In a branch that is a copy, made at that
+        time too; the file holds the weight once.
+        """
+        self.weight(name, values)
+        if self.beside_loop is self.root:
+            return name
+        return self.once(name, lambda graph: graph.op("Concat", name, axis=0), near=True)
+
     def constant(self, values: np.ndarray) -> str:
         """A constant without a name; equal ones are one tensor."""
         values = np.asarray(values)
@@ -82,15 +96,16 @@ class Graph:
             known[key] = self.weight(f"constant_{len(known)}", values)
         return known[key]
 
-    def once(self, name: str, make: Callable[[Graph], str]) -> str:
+    def once(self, name: str, make: Callable[[Graph], str], near: bool = False) -> str:
         """What `make` adds to the outermost graph; the same name again is the same tensor.
 
-        Of constants alone it is a constant too: a runtime makes it when it loads the file.
+        Of constants alone it is a constant too: a runtime makes it when it loads the file. With
+        `near` it stands beside the loop, see `operand`.
         """
-        root = self.root
-        if name not in root._made:
-            root._made[name] = make(root)
-        return root._made[name]
+        graph = self.beside_loop if near else self.root
+        if name not in graph._made:
+            graph._made[name] = make(graph)
+        return graph._made[name]
 
     # Operators ----------------------------------------------------------------------------------
 
@@ -131,7 +146,7 @@ class Graph:
     def loop(
         self,
         name: str,
-        steps: int | str,
+        steps: str | np.ndarray,
         start: Sequence[tuple[str, Any]],
         collected: Sequence[tuple[Any, int]],
         body: Body,
@@ -140,7 +155,7 @@ class Graph:
 
         Args:
             name: of the body.
-            steps: a number, or an int64 tensor.
+            steps: an int64 scalar.
             start: (tensor, dtype) of each that is carried from step to step.
             collected: (dtype, rank) of what is kept of every step. onnxruntime asks for the rank
                 where a loop makes no step, and complains in each run if it does not know it.
@@ -149,7 +164,7 @@ class Graph:
         Returns:
             The carried tensors after the last step; the collected ones (steps, ...).
         """
-        inner = Graph(name, self)
+        inner = Graph(name, self, in_loop=True)
         number = inner.input(self._unique(f"{name}/step"), np.int64, [])
         inner.input(self._unique(f"{name}/go_on"), np.bool_, [])
         dtypes = [dtype for _, dtype in start]
@@ -163,7 +178,7 @@ class Graph:
         results = self.ops(
             "Loop",
             len(start) + len(collected),
-            ints(steps).reshape(()) if isinstance(steps, int) else steps,
+            steps,
             np.array(True),
             *(tensor for tensor, _ in start),
             body=inner.proto(),

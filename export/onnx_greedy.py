@@ -5,13 +5,14 @@ costs nothing but the step; between the loops those that have ended are left out
 wrote after its end is taken away at last, and the rest brought to T_dec.
 
 The loops themselves collect what the steps write, one slice a step, so that a step touches nothing
-that grows. They stand one behind the other, not in a third: only there does onnxruntime lay out the
-weights for its matrix products.
+that grows.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from onnx import TensorProto
@@ -37,13 +38,13 @@ class Start:
         states: the first ones, each (batch, width).
         prepared: what the steps read, for a model that attends.
         batch: (1,) int64.
-        steps: at most so many, a scalar int64 tensor; 0 for a search that is not wanted.
+        steps: at most so many.
     """
 
     states: list[str]
     prepared: Prepared | None
     batch: str
-    steps: str
+    steps: int
 
 
 def greedy_loops(graph: Graph, step: DecodeStep, start: Start) -> list[str]:
@@ -54,28 +55,52 @@ def greedy_loops(graph: Graph, step: DecodeStep, start: Start) -> list[str]:
         graph.op("Expand", ints(_GOING_ON), column),
         *start.states,
     ]
-    half = graph.op("Div", start.batch, ints(2))
-    last, of_all = _loop(graph, step, "greedy", start.steps, carried, start.prepared, half)
+    # the sum when half of them, rounded down, still go on
+    half = graph.op("Div", graph.op("Mul", start.batch, ints(EOS + _GOING_ON)), ints(2))
+    half = graph.op("Squeeze", half)
+
+    def half_go_on(inner: Graph, row: str) -> str:
+        return inner.op("Greater", inner.op("ReduceSum", row, keepdims=0), half)
+
+    limit = np.array(start.steps)
+    last, written = _loop(graph, step, "greedy", limit, carried, start.prepared, half_go_on)
+    return graph.branch(
+        _any_goes_on(graph, last[1]),
+        [dtype for dtype, _ in _collected(step)],
+        lambda inner: _followed_by_the_rest(inner, step, start, last, written),
+        lambda _: written,
+    )
+
+
+def _followed_by_the_rest(
+    graph: Graph, step: DecodeStep, start: Start, last: list[str], written: list[str]
+) -> list[str]:
+    """Go on with the rows that have not ended.
+
+    Args:
+        graph: where the loop stands.
+        step: what it repeats.
+        start: of the search.
+        last: what was carried last, of all rows.
+        written: what was collected so far, of all rows.
+    """
     going_on = graph.op("Reshape", graph.op("Equal", last[1], ints(_GOING_ON)), ints(-1))
 
     def narrowed(values: list[str]) -> list[str]:
         return [graph.op("Compress", one, going_on, axis=0) for one in values]
 
-    carried = narrowed(last)
     prepared = start.prepared and Prepared(*narrowed(start.prepared.all()))
-    left = graph.op("Sub", start.steps, graph.op("Squeeze", _size(graph, of_all[0])))
-    count = _size(graph, carried[0])
-    # no step for no row
-    left = graph.op("Mul", left, graph.op("Squeeze", graph.op("Min", count, ints(1))))
-    _, of_rest = _loop(graph, step, "greedy_rest", left, carried, prepared, ints(0))
+    steps = graph.op("Squeeze", graph.op("Shape", written[0], start=0, end=1))
+    left = graph.op("Sub", np.array(start.steps), steps)
+    _, rest = _loop(graph, step, "greedy_rest", left, narrowed(last), prepared, _any_goes_on)
     # where each row stands among the rest; what has ended reads the row of nothing behind them, and
-    # so do all if the rest made no step: then there is no other
-    behind = graph.op("Shape", of_rest[0], start=1, end=2)
+    # so do all if there was no step left: then there is no other
+    behind = graph.op("Shape", rest[0], start=1, end=2)
     place = graph.op("Cast", going_on, to=TensorProto.INT64)
     place = graph.op("CumSum", place, np.array(0), exclusive=1)
     place = graph.op("Min", graph.op("Where", going_on, place, behind), behind)
     results = []
-    for first, second in zip(of_all, of_rest, strict=True):
+    for first, second in zip(written, rest, strict=True):
         second = graph.op("Pad", second, ints(0, 1), "", ints(1))
         second = graph.op("Gather", second, place, axis=1)
         results.append(graph.op("Concat", first, second, axis=0))
@@ -86,36 +111,38 @@ def _loop(
     graph: Graph,
     step: DecodeStep,
     name: str,
-    limit: str,
+    limit: str | np.ndarray,
     carried: list[str],
     prepared: Prepared | None,
-    enough: str | np.ndarray,
+    goes_on: Callable[[Graph, str], str],
 ) -> tuple[list[str], list[str]]:
-    """Steps until no more than `enough` (1,) rows go on, at most `limit`.
+    """At most `limit` steps.
 
-    Carried are the tokens before (N, 1), _GOING_ON or EOS (N, 1), and the states (N, width).
+    Carried are the tokens before (N, 1), _GOING_ON or EOS (N, 1), and the states (N, width);
+    `goes_on` says of the second whether there is a next step.
     """
-    least = graph.op("Mul", _size(graph, carried[0]), ints(EOS))
-    least = graph.op("Squeeze", graph.op("Add", least, enough))
 
     def body(inner: Graph, _: str, carried: list[str]) -> tuple[str, list[str], list[str]]:
         token, row, *states = carried
         output, weights, states = step(inner, token, states, prepared)
         value, token = best_one(inner, step, output)  # (N, 1)
         row = inner.op("Min", row, token)
-        sum_of_rows = inner.op("ReduceSum", row, keepdims=0)
-        going_on = inner.op("Greater", sum_of_rows, least)
         kept = inner.op("Cast", token, to=TensorProto.INT32)
-        return going_on, [token, row, *states], [kept, value, *filter(None, [weights])]
+        written = [kept, value, *filter(None, [weights])]
+        return goes_on(inner, row), [token, row, *states], written
 
     dtypes = [np.int64, np.int64, *[np.float32] * (len(carried) - 2)]
-    collected = [(np.int32, 2), (np.float32, 2), *([(np.float32, 3)] if step.attends else [])]
-    return graph.loop(name, limit, list(zip(carried, dtypes, strict=True)), collected, body)
+    started = list(zip(carried, dtypes, strict=True))
+    return graph.loop(name, limit, started, _collected(step), body)
 
 
-def _size(graph: Graph, values: str) -> str:
-    """(1,): of the first axis."""
-    return graph.op("Shape", values, start=0, end=1)
+def _any_goes_on(graph: Graph, row: str) -> str:
+    return graph.op("Greater", graph.op("ReduceMax", row, keepdims=0), np.array(EOS))
+
+
+def _collected(step: DecodeStep) -> list[tuple[Any, int]]:
+    """Dtype and rank of what each step writes: tokens, log-probabilities, weights."""
+    return [(np.int32, 2), (np.float32, 2), *([(np.float32, 3)] if step.attends else [])]
 
 
 def greedy_results(graph: Graph, collected: list[str], mask: str, max_length: int) -> list[str]:

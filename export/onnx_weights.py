@@ -56,15 +56,16 @@ class Weights:
             more = graph.weight(f"{name}/bias", bias)
         if self.is_int8 and matrix.size >= LEAST_VALUES:
             values, scales = quantized(matrix, axis=0)
-            read = [x, graph.weight(f"{name}/int8", values), graph.weight(f"{name}/scale", scales)]
+            scale = graph.operand(f"{name}/scale", scales)
+            read = [x, graph.operand(f"{name}/int8", values), scale]
             if bias is not None:
                 # the empty name: no zero point, the whole numbers are symmetric about 0
                 return graph.op("DynamicQuantizeMatMul", *read, "", str(more), domain=CONTRIB)
             result = graph.op("DynamicQuantizeMatMul", *read, domain=CONTRIB)
         elif more is not None and rank == 2:
-            return graph.op("Gemm", x, graph.weight(name, matrix), more)
+            return graph.op("Gemm", x, graph.operand(name, matrix), more)
         else:
-            result = graph.op("MatMul", x, graph.weight(name, matrix))
+            result = graph.op("MatMul", x, graph.operand(name, matrix))
         return result if more is None else graph.op("Add", result, more)
 
     def stored(self, graph: Graph, name: str, values: np.ndarray, axis: int) -> str:
@@ -122,24 +123,30 @@ class Embedding:
         bias = bias if blocks is None else blocks.spread(bias, closed=True)
         bias_name = graph.weight(f"{name}/bias", bias)
 
-        def laid_out(root: Graph, rows: str) -> str:
+        def laid_out(near: Graph, rows: str) -> str:
             if blocks is None:
                 return rows
             front, back = blocks.around
-            return root.op("Pad", rows, ints(front, 0, back, 0))
+            return near.op("Pad", rows, ints(front, 0, back, 0))
 
         if not self.is_int8:
-            whole = graph.weight(self.name, self.matrix)
-            weight = graph.once(f"{name}/rows", lambda root: laid_out(root, whole))
+            if blocks is None:
+                weight = graph.operand(self.name, self.matrix)
+            else:
+                whole = graph.weight(self.name, self.matrix)
+                weight = graph.once(f"{name}/rows", lambda near: laid_out(near, whole), near=True)
             return graph.op("Gemm", x, weight, bias_name, transB=1)
         # stored once; the runtime makes these two when it loads the file
         values, scales = self._int8(graph)
         columns = graph.once(
             f"{name}/columns",
-            lambda root: root.op("Transpose", laid_out(root, values), perm=[1, 0]),
+            lambda near: near.op("Transpose", laid_out(near, values), perm=[1, 0]),
+            near=True,
         )
         flat = graph.once(
-            f"{name}/scales", lambda root: root.op("Reshape", laid_out(root, scales), ints(-1))
+            f"{name}/scales",
+            lambda near: near.op("Reshape", laid_out(near, scales), ints(-1)),
+            near=True,
         )
         return graph.op("DynamicQuantizeMatMul", x, columns, flat, "", bias_name, domain=CONTRIB)
 

@@ -132,15 +132,53 @@ def test_the_encoder_is_an_operator_and_every_loop_is_a_search(model_name):
     graph = graph_of(model).graph
     kinds = [node.op_type for node in graph.node]
     assert kinds.count(model.config.cell.upper()) == 2
-    loops = [a.g.name for node in graph.node if node.op_type == "Loop" for a in node.attribute]
-    assert loops == ["greedy", "greedy_rest", "beam"]
+    assert "Loop" not in kinds
+    inner = list(bodies(graph))
+    names = [body.name for body, _ in inner if not body.name.startswith("decoding/")]
+    assert sorted(names) == ["beam", "follow", "greedy", "greedy_rest"]
     # no weight is held by a body: all stand outside, once
+    assert not any(body.initializer for body, _ in inner)
     names = [tensor.name for tensor in graph.initializer]
     assert len(names) == len(set(names))
+
+
+def bodies(graph):
+    """Each graph inside another, at any depth, with the one around it."""
     for node in graph.node:
         for attribute in node.attribute:
             if attribute.type == onnx.AttributeProto.GRAPH:
-                assert not attribute.g.initializer
+                yield attribute.g, graph
+                yield from bodies(attribute.g)
+
+
+@pytest.mark.parametrize("quantize", [None, "int8"])
+@pytest.mark.parametrize("model_name", ["bahdanau_gru", "luong_general_lstm", "seq2seq_gru"])
+def test_weights_stand_where_the_runtime_lays_them_out(tmp_path, model_name, quantize):
+    # large enough for int8 and for a vocabulary in blocks
+    for tied in ("none", "target"):
+        sizes = {"vocab_target": 1327, "units": 64, "d_emb": 64, "tied_embeddings": tied}
+        options = onnxruntime.SessionOptions()
+        options.optimized_model_filepath = str(tmp_path / "optimised.onnx")
+        options.log_severity_level = 3
+        graph = graph_of(a_model(model_name, **sizes), quantize)
+        onnxruntime.InferenceSession(
+            graph.SerializeToString(), options, providers=["CPUExecutionProvider"]
+        )
+        optimised = onnx.load(options.optimized_model_filepath).graph
+        products = {"Gemm": 1, "FusedGemm": 1, "MatMul": 1, "DynamicQuantizeMatMul": 1}
+        seen = {}
+        for body, around in bodies(optimised):
+            constants = {tensor.name for tensor in around.initializer}
+            for node in body.node:
+                if body.name in ("greedy", "greedy_rest", "beam") and node.op_type in products:
+                    read = node.input[products[node.op_type]]
+                    seen.setdefault(body.name, []).append(read in constants)
+        assert seen.keys() == {"greedy", "greedy_rest", "beam"}
+        for name, found in seen.items():
+            # all but the products with what depends on the source, keys and values
+            per_source = {"bahdanau_gru": 1, "luong_general_lstm": 2, "seq2seq_gru": 0}
+            assert found.count(False) <= per_source[model_name], name
+            assert found.count(True) >= 2, name
 
 
 @pytest.mark.parametrize("beam", [False, True])

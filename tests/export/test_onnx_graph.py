@@ -24,7 +24,7 @@ def powers(graph, limit):
         return inner.op("Less", doubled, limit), [doubled], [doubled]
 
     start = [(graph.op("Identity", np.array(1)), np.int64)]
-    (last,), (all_of_them,) = graph.loop("powers", 7, start, [(np.int64, 0)], body)
+    (last,), (all_of_them,) = graph.loop("powers", np.array(7), start, [(np.int64, 0)], body)
     graph.output(last, "last", np.int64, [])
     graph.output(all_of_them, "all", np.int64, ["steps"])
 

@@ -1,7 +1,9 @@
 """Greedy search in ONNX leaves out the rows that have ended, and answers as Keras does."""
 
+import json
+from pathlib import Path
+
 import numpy as np
-import onnx
 import onnxruntime
 
 from attention_zoo.export.cases import random_sources
@@ -30,27 +32,31 @@ def model_of_many_endings(name, new_model):
     raise AssertionError(f"{name}: no such model; change the seeds or the scale of the weights")
 
 
-def run(graph, source, tapped=()):
-    """The answer, and tensors of the outer graph that are no outputs of it."""
-    graph = onnx.ModelProto.FromString(graph.SerializeToString())
-    graph.graph.output.extend(onnx.ValueInfoProto(name=name) for name in tapped)
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(
-        graph.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
-    values = session.run([*OUTPUTS, *tapped], {"source": source})
-    return dict(zip(OUTPUTS, values, strict=False)), values[len(OUTPUTS) :]
+class Decoded:
+    """A graph in onnxruntime, whose profile tells which steps were made, and of how many rows."""
 
+    def __init__(self, graph, folder):
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        options.enable_profiling = True
+        options.profile_file_prefix = str(folder / "profile")
+        self.session = onnxruntime.InferenceSession(
+            graph.SerializeToString(), options, providers=["CPUExecutionProvider"]
+        )
 
-def tokens_of_loops(graph):
-    """The names under which the two loops give what they wrote, (steps, rows, 1)."""
-    found = {}
-    for node in graph.graph.node:
-        if node.op_type == "Loop":
-            carried = len(node.input) - 2  # besides the limit and the condition
-            found[node.attribute[0].g.name] = node.output[carried]
-    return found["greedy"], found["greedy_rest"]
+    def run(self, source):
+        return dict(zip(OUTPUTS, self.session.run(OUTPUTS, {"source": source}), strict=True))
+
+    def steps(self):
+        """Of all runs: (name of the loop, rows) of each step; every step has one LogSoftmax."""
+        events = json.loads(Path(self.session.end_profiling()).read_text(encoding="utf-8"))
+        made = []
+        for event in events:
+            loop, _, kind = event["name"].partition("/")
+            if kind.startswith("LogSoftmax") and kind.endswith("kernel_time"):
+                (shape,) = event["args"]["output_type_shape"][0].values()
+                made.append((loop, shape[0]))
+        return made
 
 
 def decided_rows(model):
@@ -107,13 +113,14 @@ def batches(answers):
     }
 
 
-def test_rows_that_end_at_other_times_answer_as_in_keras(name, new_model):
+def test_rows_that_end_at_other_times_answer_as_in_keras(name, new_model, tmp_path):
     model = model_of_many_endings(name, new_model)
     graph = decoding_graph(DecodeStep(model, Weights()), DecodeSettings(T_DEC, 3, 0.7))
-    names = tokens_of_loops(graph)
+    decoded = Decoded(graph, tmp_path)
     sources, expected = decided_rows(model)
+    steps = []
     for kind, rows in batches(expected).items():
-        found, (of_all, of_rest) = run(graph, sources[rows], names)
+        found = decoded.run(sources[rows])
         for output in OUTPUTS:
             np.testing.assert_allclose(
                 found[output],
@@ -123,23 +130,22 @@ def test_rows_that_end_at_other_times_answer_as_in_keras(name, new_model):
                 err_msg=f"{kind}: {output}",
             )
         ends = ended({key: value[rows] for key, value in expected.items()})
-        steps = min(T_DEC, int(np.sort(ends)[::-1][len(rows) // 2]))
-        left = int((ends > steps).sum())
-        more = 0 if left == 0 else min(T_DEC, int(ends.max())) - steps
-        assert of_all.shape == (steps, len(rows), 1), kind
-        # of a loop without a step onnxruntime does not say how many rows it had
-        assert of_rest.shape == ((more, left, 1) if more else (0, 0, 1)), kind
-        assert more > 0 or not kind.startswith("left")  # or this would not see the second loop
+        first = min(T_DEC, int(np.sort(ends)[::-1][len(rows) // 2]))
+        left = int((ends > first).sum())
+        second = 0 if left == 0 else min(T_DEC, int(ends.max())) - first
+        assert second > 0 or not kind.startswith("left")  # or this would not see the second loop
+        steps += [("greedy", len(rows))] * first + [("greedy_rest", left)] * second
+    assert decoded.steps() == steps
 
 
-def test_a_limit_that_comes_first_ends_both_loops(new_model):
+def test_a_limit_that_comes_first_ends_both_loops(new_model, tmp_path):
     model = model_of_many_endings("bahdanau_gru", new_model)
     sources, expected = decided_rows(model)
     ends = ended(expected)
     rows = [int(np.argmin(ends)), int(np.argmin(ends)), int(np.argmax(ends))]
     for limit in range(1, T_DEC):
         graph = decoding_graph(DecodeStep(model, Weights()), DecodeSettings(limit, 3, 0.7))
-        found, _ = run(graph, sources[rows])
+        found = Decoded(graph, tmp_path).run(sources[rows])
         assert found["tokens"].shape == (3, limit)
         np.testing.assert_array_equal(found["tokens"], expected["tokens"][rows, :limit])
         np.testing.assert_array_equal(
