@@ -59,8 +59,8 @@ def report(results: Results) -> str:
     title = (
         f"# Inference: {results.name}\n\n"
         f"{results.described}; greedy decoding, at most {results.max_length} tokens; "
-        f"{results.rounds} rounds, in which the contenders, each in a fresh process of its own, take "
-        "turns. Medians, in brackets the quartiles of the rounds. Sentence: the median of the "
+        f"{results.rounds} rounds, in which the contenders, each in a fresh process of its own, "
+        "take turns. Medians, in brackets the quartiles of the rounds. Sentence: the median of the "
         f"sentences at batch 1. Sentences a second: at batch {batch}, sentences of like length "
         "together, one thread; TFLite takes the rows one by one. Cold start: a fresh process from "
         "nothing to its first answer, one thread, with the memory that it had resident at most. "

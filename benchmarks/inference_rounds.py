@@ -112,8 +112,9 @@ def measure_turns(
                 threads: stack.enter_context(bench.workers(contenders, threads, singles))
                 for threads in (1, 2)
             }
-            for mode, path in sources.items():
-                for contender in _turned(contenders, number):
+            # what is divided by one another stands side by side: the clock of the machine drifts
+            for contender in _turned(contenders, number):
+                for mode, path in sources.items():
                     turn = workers[mode.threads][contender.key].turn(path)
                     samples.turns.setdefault((contender.key, mode), []).append(turn)
     return samples
