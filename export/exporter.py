@@ -124,7 +124,7 @@ def export_model(
     given = model
     if writer.storage == FLOAT16:
         model = rounded_copy(model)
-    with publish_folder(directory, force) as folder:
+    with publish_folder(directory, force, _refuse_other_folder) as folder:
         entries = writer.write_model(model, folder)
         if tokenizers is not None:
             entries |= write_tokenizers(tokenizers, folder)

@@ -8,7 +8,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,7 +17,9 @@ _ABANDONED_SECONDS = 24 * 3600.0
 
 
 @contextmanager
-def publish_folder(directory: Path, force: bool = False) -> Iterator[Path]:
+def publish_folder(
+    directory: Path, force: bool = False, check_old: Callable[[Path], None] | None = None
+) -> Iterator[Path]:
     """Give a temporary folder beside `directory`, and rename it to `directory` at the end.
 
     If the block raises anything (Ctrl-C included), the temporary folder is removed and `directory`
@@ -25,19 +27,24 @@ def publish_folder(directory: Path, force: bool = False) -> Iterator[Path]:
     folder has taken its place. What an export of the same `directory` left that was killed more
     than a day ago is removed first.
 
+    Args:
+        directory: the folder that is wanted.
+        force: replace one that is there.
+        check_old: raises if what is at `directory` may not be replaced, also with `force`.
+
     Raises:
         OSError: the disk is full; names the path.
         FileExistsError: `directory` exists, is not empty, and `force` is not given; seen before
-            any work is done, and again before the rename.
+            any work is done, and again before the rename. Or somebody else changed it meanwhile.
     """
     directory = Path(os.path.abspath(directory))
-    _refuse_existing(directory, force)
+    _refuse_existing(directory, force, check_old)
     directory.parent.mkdir(parents=True, exist_ok=True)
     _sweep(directory)
     folder = Path(tempfile.mkdtemp(prefix=_prefix(directory), dir=directory.parent))
     try:
         yield folder
-        _refuse_existing(directory, force)
+        _refuse_existing(directory, force, check_old)
         # mkdtemp lets nobody else in; the folder that stays follows the user's mask
         folder.chmod(0o777 & ~_umask())
         _rename(folder, directory)
@@ -73,7 +80,11 @@ def _last_change(folder: Path) -> float:
         return time.time()
 
 
-def _refuse_existing(directory: Path, force: bool) -> None:
+def _refuse_existing(
+    directory: Path, force: bool, check_old: Callable[[Path], None] | None
+) -> None:
+    if check_old is not None:
+        check_old(directory)
     if directory.is_dir() and (force or not any(directory.iterdir())):
         return
     if directory.exists() or directory.is_symlink():
@@ -84,9 +95,21 @@ def _refuse_existing(directory: Path, force: bool) -> None:
 
 
 def _rename(folder: Path, directory: Path) -> None:
-    if not directory.exists():
-        folder.rename(directory)
-        return
+    try:
+        if directory.exists():
+            _exchange(folder, directory)
+        else:
+            folder.rename(directory)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT):
+            raise
+        raise FileExistsError(
+            f"{directory}: somebody else wrote this folder at the same time; expected to be alone. "
+            "Nothing of this run is kept. Fix: run it again, one at a time."
+        ) from error
+
+
+def _exchange(folder: Path, directory: Path) -> None:
     aside = Path(tempfile.mkdtemp(prefix=f".{directory.name}.old.", dir=directory.parent))
     old = aside / directory.name
     try:
@@ -95,7 +118,8 @@ def _rename(folder: Path, directory: Path) -> None:
     except BaseException:
         if old.exists() and not directory.exists():
             old.rename(directory)
-        aside.rmdir()
+        # it is empty, or the new folder has taken its place already
+        shutil.rmtree(aside, ignore_errors=True)
         raise
     shutil.rmtree(aside, ignore_errors=True)
 

@@ -78,7 +78,7 @@ class OnnxModel:
         check_bytes(manifest, self.path.parent, self.path)
         self._session = open_session(self.path, threads)
         if self.vocab_source is None:
-            self.vocab_source = recorded_config(self._session).get("vocab_source")
+            self.vocab_source = recorded_config(self._session, self.path).get("vocab_source")
         names = [output.name for output in self._session.get_outputs()]
         if "tokens" not in names:
             raise FileLoadError(

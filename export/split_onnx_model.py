@@ -25,6 +25,7 @@ Outputs = dict[str, np.ndarray]
 NEXT = "next_"
 """Before the names of the states that a step gives: a graph has no two tensors of one name."""
 ENCODER, DECODER_STEP = "encoder.onnx", "decoder_step.onnx"
+_SIZES = {"vocab_source", "vocab_target"}
 _DTYPES = {
     "tensor(float)": np.float32,
     "tensor(int32)": np.int32,
@@ -71,7 +72,7 @@ class SplitOnnxModel:
         self._step = open_session(step_path, threads)
         self._encoded, self._stepped = _outputs(self._encoder), _outputs(self._step)
         self._next = [name.removeprefix(NEXT) for name in self._stepped]
-        config = recorded_config(self._encoder)
+        config = recorded_config(self._encoder, self.path)
         if self.vocab_source is None:
             self.vocab_source = config.get("vocab_source")
         self._signature = StepSignature(
@@ -119,12 +120,25 @@ def open_session(path: Path, threads: int | None) -> Any:
         raise refused(path, "onnxruntime", error) from error
 
 
-def recorded_config(session: Any) -> dict[str, Any]:
-    """The model's config, from the metadata of the file; empty if it has none."""
-    found: dict[str, Any] = json.loads(
-        session.get_modelmeta().custom_metadata_map.get("config", "{}")
-    )
-    return found
+def recorded_config(session: Any, path: Path) -> dict[str, Any]:
+    """The model's config, from the metadata of the file; empty if it has none.
+
+    Raises:
+        FileLoadError: it is no config, or its vocabularies have no size.
+    """
+    text = session.get_modelmeta().custom_metadata_map.get("config", "{}")
+    try:
+        config = json.loads(text)
+    except ValueError:
+        config = None
+    if not isinstance(config, dict) or not all(
+        type(config[size]) is int and config[size] >= 1 for size in _SIZES & config.keys()
+    ):
+        raise FileLoadError(
+            f"{path}: its metadata should hold a config with the sizes of the vocabularies, got "
+            f"{text[:80]!r}. Fix: export the model again."
+        )
+    return config
 
 
 def _outputs(session: Any) -> list[str]:

@@ -103,9 +103,9 @@ class StepSignature:
                 f"{', '.join(missing) or 'none'}; not known: "
                 f"{', '.join(map(str, unknown)) or 'none'}. Fix: {self._encoded_fix}"
             )
-        arrays = {"tokens": np.asarray(tokens)}
+        arrays = {"tokens": self._array("tokens", tokens)}
         for name in self._order:
-            arrays[name] = np.asarray(encoded[name])
+            arrays[name] = self._array(name, encoded[name])
         layout = [(array.shape, array.dtype) for array in arrays.values()]
         if layout != self._accepted:
             self._check_dtypes(arrays)
@@ -121,12 +121,22 @@ class StepSignature:
             self._check_id(token)
         return arrays | {"tokens": arrays["tokens"].astype(np.int32)}
 
+    def _array(self, name: str, value: Any) -> np.ndarray:
+        try:
+            return np.asarray(value)
+        except ValueError:
+            fix = _IDS_FIX if name == "tokens" else self._encoded_fix
+            raise ValueError(
+                f"{self._owner}: {name} holds rows of different lengths; expected an array "
+                f"({', '.join(self._axes[name])}). Fix: {fix}"
+            ) from None
+
     def _check_dtypes(self, arrays: dict[str, np.ndarray]) -> None:
         for name, array in arrays.items():
             expected, fix = self._dtypes[name], self._encoded_fix
             if name == "tokens":
                 fix = _IDS_FIX
-                if np.issubdtype(array.dtype, np.integer):
+                if array.dtype.kind in "iu":
                     continue
                 if array.dtype == object and array.size == 1 and isinstance(array.item(), int):
                     self._check_id(array.item())  # beyond 64 bits

@@ -5,6 +5,9 @@ from __future__ import annotations
 import numbers
 from typing import Any
 
+# a runtime starts as many as it is told to, and with some thousands does not come back
+_MOST_THREADS = 1024
+
 
 def at_least_one(name: str, value: Any, fix: str) -> int:
     """`value` as an int: a whole number of at least 1, NumPy's included.
@@ -20,7 +23,11 @@ def at_least_one(name: str, value: Any, fix: str) -> int:
 
 
 def checked_threads(threads: int | None) -> int | None:
-    """`threads` of a runtime: None, or a whole number of at least 1. Raises ValueError."""
+    """`threads` of a runtime: None, or a whole number from 1 to 1024. Raises ValueError."""
     if threads is None:
         return None
-    return at_least_one("threads", threads, "None lets the runtime choose; 1 is one core.")
+    fix = "None lets the runtime choose; 1 is one core."
+    threads = at_least_one("threads", threads, fix)
+    if threads > _MOST_THREADS:
+        raise ValueError(f"threads: expected at most {_MOST_THREADS}, got {threads}. Fix: {fix}")
+    return threads

@@ -63,9 +63,10 @@ def check_axes(
                     f"Fix: {fixes.get(name, size_fix(name, shape, axes, axis, sizes))}"
                 )
             if size == 0 and axis in at_least_one:
+                what = "row" if axis == "batch" else "step"
                 raise ShapeError(
                     f"{owner}: {name} has shape {in_numbers(shape)}; expected {in_words(axes)} "
-                    f"with {axis} of at least 1. Fix: pass at least one step of {name}, padding "
+                    f"with {axis} of at least 1. Fix: pass at least one {what} of {name}, padding "
                     f"if there is nothing else."
                 )
     return sizes

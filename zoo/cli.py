@@ -116,6 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0 done; 2 a mistake in what was asked or in a file (one message on stderr, no traceback unless
     `--debug`); 130 interrupted. Errors in the project itself keep their traceback.
     """
+    _open_closed_streams()
     # before anything imports TensorFlow, which reads these once
     os.environ.setdefault(LOG_LEVEL, SILENT)
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
@@ -140,6 +141,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         click.echo(f"Error: {_told(error)}", err=True)
         return USER_ERROR
     return code if isinstance(code, int) else 0
+
+
+def _open_closed_streams() -> None:
+    """What a caller closed is nothing to read, or nowhere to write to, as print has it."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
 
 
 _FIXES = {

@@ -15,6 +15,7 @@ from attention_zoo.layers.shapes import check_axes
 from attention_zoo.vocabulary import PAD
 
 _AXES = ("batch", "T_enc")
+_BEYOND_INT32 = 2**31
 _RANK_FIX = "pass one row of ids a sequence; a single sequence is [[5, 9, 2]]."
 _IDS_FIX = "turn the text into ids with the vocabulary that the model was trained with."
 
@@ -34,11 +35,18 @@ def source_batch(source: Any, vocab_source: int | None, owner: str) -> np.ndarra
             negative or not below `vocab_source`. The message names the tensor, what was expected,
             what came, and the fix.
     """
-    limit = 2**31 if vocab_source is None else vocab_source
+    limit = _BEYOND_INT32 if vocab_source is None else min(vocab_source, _BEYOND_INT32)
     if isinstance(source, (list, tuple)):
         array = _padded(_rows(source, limit, owner))
     else:
-        array = _integers(np.asarray(source), owner, "")
+        try:
+            array = np.asarray(source)
+        except ValueError:
+            raise ValueError(
+                f"{owner}: source is a {type(source).__name__} of rows of different lengths; "
+                "expected an array (batch, T_enc), or a list of lists of ids. Fix: list(source)."
+            ) from None
+        array = _integers(array, owner, "")
     if array.ndim != len(_AXES) or not array.size:
         check_axes(
             owner,
@@ -104,6 +112,8 @@ def _refuse_beyond_64_bits(array: np.ndarray, owner: str, where: str) -> None:
     if not values or len(values) < array.size or not all(isinstance(v, int) for v in values):
         return
     bad = max(values, key=abs)
+    if -(2**63) <= bad < 2**63:
+        return
     raise ValueError(
         f"{owner}: source has id {bad}{where}, which is out of range; expected ids from 0 that fit "
         f"32 bits. Fix: {_IDS_FIX}"

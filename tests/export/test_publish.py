@@ -166,3 +166,59 @@ def test_what_a_killed_export_left_is_swept(tmp_path):
     assert left_in(tmp_path) == sorted(
         [*kept, ".out.unfinished.ab12_abc", ".out.unfinished.ab12_lnk", "out"]
     )
+
+
+def test_what_appeared_meanwhile_is_checked_also_with_force(tmp_path):
+    target = tmp_path / "out"
+
+    def only_ours(folder):
+        if folder.is_dir() and not (folder / "ours").exists():
+            raise FileExistsError(f"{folder}: not ours")
+
+    def write():
+        with publish_folder(target, True, only_ours) as folder:
+            (folder / "ours").write_text("mine")
+            target.mkdir()
+            (target / "notes").write_text("theirs")
+
+    with pytest.raises(FileExistsError, match="not ours"):
+        write()
+    assert left_in(tmp_path) == ["out"]
+    assert left_in(target) == ["notes"]
+
+
+@pytest.mark.parametrize("number", [errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT])
+@pytest.mark.parametrize("exists", [True, False])
+def test_somebody_else_at_the_same_time_is_named(tmp_path, monkeypatch, number, exists):
+    target = tmp_path / "out"
+    if exists:
+        target.mkdir()
+
+    def fail(self, to):
+        raise OSError(number, os.strerror(number), str(self))
+
+    monkeypatch.setattr(publish.Path, "rename", fail)
+    with (
+        pytest.raises(FileExistsError, match=r"/out: somebody else wrote .* Fix: run it again"),
+        publish_folder(target, force=True),
+    ):
+        pass
+    assert left_in(tmp_path) == (["out"] if exists else [])
+
+
+def test_an_interrupt_after_the_exchange_leaves_the_new_folder_alone(tmp_path, monkeypatch):
+    target = tmp_path / "out"
+    target.mkdir()
+    (target / "file").write_text("old")
+    rename = publish.Path.rename
+
+    def interrupted(self, to):
+        rename(self, to)
+        if to == target:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(publish.Path, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt), publish_folder(target, force=True) as folder:
+        (folder / "file").write_text("new")
+    assert (target / "file").read_text() == "new"
+    assert left_in(tmp_path) == ["out"]

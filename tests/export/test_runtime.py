@@ -166,6 +166,26 @@ def test_broken_manifest_is_not_passed_over(folder):
             kind(folder)
 
 
+@pytest.mark.parametrize(
+    "config",
+    ["{", "[]", "5", '{"vocab_source": "x"}', '{"vocab_source": 0}', '{"vocab_target": 2.5}'],
+)
+def test_broken_metadata_is_not_passed_over(folder, config):
+    (folder / "manifest.json").unlink()
+    model = onnx.load(folder / "model.onnx")
+    (entry,) = (one for one in model.metadata_props if one.key == "config")
+    entry.value = config
+    onnx.save(model, folder / "model.onnx")
+    with pytest.raises(FileLoadError, match=r"model\.onnx: its metadata should hold a config"):
+        OnnxModel(folder)
+
+
+@pytest.mark.parametrize("kind", [OnnxModel, LiteRTModel])
+def test_threads_have_a_limit(folder, kind):
+    with pytest.raises(ValueError, match="threads: expected at most 1024, got 1025"):
+        kind(folder, threads=1025)
+
+
 NO_SIZES = [0, -1, True, 1.0, "2", float("nan"), [4]]
 
 

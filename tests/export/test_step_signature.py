@@ -34,6 +34,8 @@ def encoded(model):
         ([2**70], f"tokens has id {2**70}"),
         ([1.0], "tokens has dtype float64; expected int32"),
         ([True], "tokens has dtype bool; expected int32"),
+        (np.ones(1, "m8[s]"), "tokens has dtype timedelta64[s]; expected int32"),
+        ([[1], [1, 2]], "tokens holds rows of different lengths; expected an array (batch)"),
         (1, "tokens has shape (), 0 axes; expected (batch,)"),
         ([[1]], "tokens has shape (1, 1), 2 axes; expected (batch,)"),
         ([1, 1], "tokens has shape (2,); expected (batch,) = (1,)"),
@@ -61,6 +63,7 @@ def test_tokens_are_checked(model, encoded, tokens, words):
         ("state_0", lambda x: x.repeat(2, 0), "state_0 has shape (2, 7); expected"),
         ("state_0", lambda x: x.astype(np.float64), "state_0 has dtype float64; expected float32"),
         ("mask", lambda x: x.astype(np.int32), "mask has dtype int32; expected bool"),
+        ("mask", lambda _: [[True], [True, False]], "mask holds rows of different lengths"),
     ],
 )
 def test_encoded_is_checked(model, encoded, tensor, spoil, words, after):

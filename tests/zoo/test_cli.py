@@ -174,6 +174,15 @@ def test_a_mistake_is_one_message_and_exit_code_2(
     assert shown.out == ""
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_is_nothing_to_read_and_nowhere_to_write(closed):
+    for words, code in (("list", 0), ("list no_such_model", 2)):
+        line = f"{sys.executable} -m attention_zoo {words} {closed}"
+        ran = subprocess.run(["sh", "-c", line], capture_output=True, text=True, timeout=120)
+        assert ran.returncode == code, ran.stderr
+        assert "Traceback" not in ran.stderr
+
+
 def test_debug_shows_where_an_error_came_from(capsys):
     assert main(["--debug", "predict", "x", "five"]) == 2
     shown = capsys.readouterr().err

@@ -152,6 +152,12 @@ def test_mistakes_leave_nothing_behind(explain, translation_folder, tmp_path):
         (("7 4", "--target", "0 4"), "bahdanau_gru.copy", "--target: id 0 is padding"),
         (("7 4",), "seq2seq_gru.copy", "without attention"),
         (("7",), "bahdanau_gru.copi", "Did you mean bahdanau_gru.copy"),
+        ((TEXT,), "bahdanau_gru.fr_n", "Did you mean bahdanau_gru.fr_en"),
+        (
+            (TEXT,),
+            "/nowhere/at/all",
+            "'/nowhere/at/all': no preset has this name, and no such file",
+        ),
     ):
         code, out, err = explain(*arguments, model=model)
         assert (code, out) == (2, ""), err

@@ -1,5 +1,7 @@
 """`source_batch`: what a caller may hand in as source, and what is said of the rest."""
 
+import collections
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -61,6 +63,24 @@ def test_a_view_is_laid_out_anew_and_a_whole_array_is_not_copied():
         np.testing.assert_array_equal(batch, view)
         assert batch.flags.c_contiguous
     assert source_batch(whole, VOCAB, "a model") is whole
+
+
+@pytest.mark.parametrize("vocab_source", [None, 2**40])
+@pytest.mark.parametrize("source", [[[2**32 + 7, 2]], np.array([[2**32 + 7, 2]])])
+def test_no_vocabulary_is_larger_than_int32(source, vocab_source):
+    with pytest.raises(ValueError, match=f"source has id {2**32 + 7} in row 0 at position 0"):
+        source_batch(source, vocab_source, "a model")
+
+
+def test_the_fault_is_named_not_another():
+    with pytest.raises(ValueError, match=r"source is a deque of rows of different lengths"):
+        source_batch(collections.deque([[7, 4], [5]]), VOCAB, "a model")
+    with pytest.raises(ValueError, match="source has dtype object; expected integers"):
+        source_batch(np.array([[1, 2]], object), VOCAB, "a model")
+    with pytest.raises(ValueError, match="at least one row of source"):
+        source_batch(np.zeros((0, 3), np.int32), VOCAB, "a model")
+    with pytest.raises(ValueError, match="at least one step of source"):
+        source_batch([[]], VOCAB, "a model")
 
 
 @pytest.mark.parametrize(

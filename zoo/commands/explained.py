@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from attention_zoo.commands.model_source import RUN_FILE, folder_of, source_folder
+from attention_zoo.commands.model_source import RUN_FILE, folder_of, refuse_unknown, source_folder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -95,6 +95,7 @@ def choose_responder(model: str, runtime: str | None, needs_keras: str | None = 
         raise click.UsageError(f"{needs_keras} runs in Keras: leave --runtime out.")
     if needs_keras or runtime == "keras":
         return Responder(model, None)
+    refuse_unknown(model)
     folder = source_folder(model)
     wanted = [runtime] if runtime else list(SUFFIXES)
     found = [folder / f"model{SUFFIXES[it]}" for it in wanted]

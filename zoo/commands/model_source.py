@@ -36,9 +36,23 @@ def load_source(source: str) -> Seq2Seq:
         return _load_folder(path)
     if path.is_file():
         return _load_file(path)
+    raise _unknown(source)
+
+
+def refuse_unknown(source: str) -> None:
+    """Raise ValueError as `load_source` does, without loading anything."""
+    from attention_zoo import list_presets
+
+    if source not in list_presets() and not Path(source).exists():
+        raise _unknown(source)
+
+
+def _unknown(source: str) -> ValueError:
+    from attention_zoo import list_presets
+
     near = difflib.get_close_matches(source, list_presets(), n=3, cutoff=0.5)
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
-    raise ValueError(
+    return ValueError(
         f"{source!r}: no preset has this name, and no such file.{hint} MODEL is {KINDS}."
     )
 
