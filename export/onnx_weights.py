@@ -169,6 +169,8 @@ class Embedding:
 def quantized(values: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
     """Whole numbers q of int8 and scales with values ~ q * scale; `axis` is what shares a scale."""
     largest = np.abs(values).max(axis=axis)
-    scales = np.where(largest > 0, largest / _LARGEST, 1.0).astype(np.float32)
+    scales = (largest / _LARGEST).astype(np.float32)
+    # of next to nothing a scale has no digits left, or is 0: such values become 0
+    scales = np.where(scales >= np.finfo(np.float32).tiny, scales, 1).astype(np.float32)
     whole = np.rint(values / np.expand_dims(scales, axis)).astype(np.int8)
     return whole, scales

@@ -85,7 +85,9 @@ def quantized_rows(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     A row of zeros has the scale 1.
     """
     largest = np.abs(values).max(axis=1)
-    scales = np.where(largest > 0, largest / 127, 1).astype(np.float32)
+    scales = (largest / 127).astype(np.float32)
+    # of next to nothing a scale has no digits left, or is 0: such values become 0
+    scales = np.where(scales >= np.finfo(np.float32).tiny, scales, 1).astype(np.float32)
     rounded = np.round(values / scales[:, None])
     return scales, np.clip(rounded, -127, 127).astype(np.int8)
 

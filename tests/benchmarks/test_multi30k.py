@@ -12,6 +12,8 @@ from attention_zoo.training.bleu import corpus_bleu
 from attention_zoo.training.corpus_translation import Beam, translate_corpus
 from attention_zoo.training.translation_recipe import get_translation_recipe
 
+pytestmark = pytest.mark.slow
+
 PARTS = {"train": (0, 110), "val": (110, 121), "test2016": (121, 134), "test2017": (134, 141)}
 
 

@@ -1,6 +1,7 @@
 """Every model with all of its matrices in int8, as TFLite and as ONNX."""
 
 import numpy as np
+import pytest
 
 from attention_zoo.export import onnx_writer, tflite, tflite_int8
 from attention_zoo.export.cases import random_sources
@@ -12,6 +13,7 @@ from attention_zoo.export.step_loop import step_loop
 SETTINGS = DecodeSettings(max_length=5, beam_width=2)
 
 
+@pytest.mark.slow
 def test_answers_are_sound_and_mostly_those_of_keras(new_model, tmp_path, name, monkeypatch):
     # the matrices of so small a model are not worth it otherwise
     monkeypatch.setattr(tflite_int8, "LEAST_VALUES", 1)

@@ -94,7 +94,10 @@ def sources(vocab_source):
     return [*cases, np.concatenate([with_gaps, np.zeros_like(with_gaps[:1])])]
 
 
-@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize(
+    "options",
+    [name if name == "plain" else pytest.param(name, marks=pytest.mark.slow) for name in OPTIONS],
+)
 @pytest.mark.parametrize("model_name", list_models())
 def test_both_searches_answer_as_keras_does(model_name, options):
     model = a_model(model_name, **OPTIONS[options])

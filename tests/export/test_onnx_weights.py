@@ -3,7 +3,7 @@
 import numpy as np
 import onnxruntime
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -47,6 +47,8 @@ def rounded_product(x, matrix):
         elements=st.floats(-1e6, 1e6, width=32),
     )
 )
+@example(np.full((1, 1), 1e-45, np.float32))
+@example(np.full((3, 2), 2.6e-43, np.float32))
 def test_rounding_to_int8_is_off_by_half_a_step_at_most(values):
     whole, scales = quantized(values, axis=0)
     assert whole.dtype == np.int8

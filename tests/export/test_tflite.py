@@ -21,6 +21,7 @@ def test_flex_ops_are_found(flex_file):
     assert "ADD" not in foreign
 
 
+@pytest.mark.slow
 def test_growing_lengths_stay_right_in_fresh_interpreters(exported, assert_decided):
     # A loop body that XNNPACK ran gave wrong tokens at a length longer than all before: this model
     # did so in about one of four interpreters.

@@ -100,6 +100,13 @@ def test_a_row_is_off_by_half_a_step_at_most(values):
     np.testing.assert_array_equal(np.abs(rounded).max(axis=1), np.where(largest > 0, 127, 0))
 
 
+@pytest.mark.parametrize("value", [1e-45, 2.6e-43, 1e-38])
+def test_a_row_of_next_to_nothing_becomes_zeros(value):
+    scales, rounded = quantized_rows(np.full((2, 3), value, np.float32))
+    assert (scales > 0).all()
+    assert not rounded.any()
+
+
 def test_lookups_give_the_rounded_rows_and_nothing_else_is_rounded(content, weights):
     scales, rounded = quantized_rows(weights["table"])
     got = run(store_as_int8(content))

@@ -93,6 +93,7 @@ def assert_same(layer, inputs, call):
         np.testing.assert_allclose(actual, expected, atol=1e-5 * scale, rtol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("cell", ["gru", "lstm"])
 def test_a_decoder_gets_the_gradients_of_the_loop(order, cell):

@@ -11,6 +11,8 @@ from matplotlib import image
 from attention_zoo.training import run_copy_length_study
 from attention_zoo.training.copy_length_study import StudyResult, StudyRow
 
+pytestmark = pytest.mark.slow
+
 MODELS = ("bahdanau_gru", "seq2seq_gru")
 
 

@@ -264,6 +264,7 @@ class Killed(BaseException):
     """Stands for a kill: nothing after it runs but the cleaning up of files."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("renames", [0, 1, 2, 7, 9])
 def test_a_kill_at_any_rename_changes_nothing(make_run, monkeypatch, renames):
     """Weights, best round and log are those of an unbroken run; even is best, odd last."""

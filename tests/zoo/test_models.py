@@ -202,6 +202,7 @@ def test_xla_trains_as_without(new_model, batch):
     np.testing.assert_allclose(losses[0], losses[1], atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "policy"),
     [
