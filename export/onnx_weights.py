@@ -12,11 +12,11 @@ import numpy as np
 from onnx import TensorProto
 
 from attention_zoo.export.half_weights import LEAST_VALUES
+from attention_zoo.export.int8_rounding import rounded_to_int8
 from attention_zoo.export.onnx_blocks import Blocks
 from attention_zoo.export.onnx_graph import CONTRIB, Graph, ints
 from attention_zoo.export.runnable import INT8
 
-_LARGEST = 127
 # a table that a runtime makes when it loads the file may take so much of its memory
 _MOST_BYTES = 32 * 2**20
 
@@ -55,7 +55,7 @@ class Weights:
         if bias is not None:
             more = graph.weight(f"{name}/bias", bias)
         if self.is_int8 and matrix.size >= LEAST_VALUES:
-            values, scales = quantized(matrix, axis=0)
+            values, scales = rounded_to_int8(matrix, axis=0)
             scale = graph.operand(f"{name}/scale", scales)
             read = [x, graph.operand(f"{name}/int8", values), scale]
             if bias is not None:
@@ -75,7 +75,7 @@ class Weights:
         """
         if not self.is_int8:
             return graph.weight(name, values)
-        whole, scales = quantized(values, axis)
+        whole, scales = rounded_to_int8(values, axis)
         root = graph.root
         number = root.op("Cast", root.weight(f"{name}/int8", whole), to=TensorProto.FLOAT)
         return root.op("Mul", number, np.expand_dims(scales, axis))
@@ -159,18 +159,8 @@ class Embedding:
 
     def _int8(self, graph: Graph) -> tuple[str, str]:
         """Whole numbers (vocabulary, d_emb) and scales (vocabulary, 1)."""
-        values, scales = quantized(self.matrix, axis=1)
+        values, scales = rounded_to_int8(self.matrix, axis=1)
         return (
             graph.weight(f"{self.name}/int8", values),
             graph.weight(f"{self.name}/scale", scales[:, None]),
         )
-
-
-def quantized(values: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
-    """Whole numbers q of int8 and scales with values ~ q * scale; `axis` is what shares a scale."""
-    largest = np.abs(values).max(axis=axis)
-    scales = (largest / _LARGEST).astype(np.float32)
-    # of next to nothing a scale has no digits left, or is 0: such values become 0
-    scales = np.where(scales >= np.finfo(np.float32).tiny, scales, 1).astype(np.float32)
-    whole = np.rint(values / np.expand_dims(scales, axis)).astype(np.int8)
-    return whole, scales

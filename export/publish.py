@@ -105,7 +105,8 @@ def _rename(folder: Path, directory: Path) -> None:
             raise
         raise FileExistsError(
             f"{directory}: somebody else wrote this folder at the same time; expected to be alone. "
-            "Nothing of this run is kept. Fix: run it again, one at a time."
+            "Nothing of this run is kept; what stood there before may lie beside it, in "
+            f".{directory.name}.old.*. Fix: run it again, one at a time."
         ) from error
 
 
@@ -116,10 +117,15 @@ def _exchange(folder: Path, directory: Path) -> None:
         directory.rename(old)
         folder.rename(directory)
     except BaseException:
-        if old.exists() and not directory.exists():
-            old.rename(directory)
-        # it is empty, or the new folder has taken its place already
-        shutil.rmtree(aside, ignore_errors=True)
+        if not folder.exists():  # it has taken the old one's place already
+            shutil.rmtree(aside, ignore_errors=True)
+        elif not directory.exists():
+            if old.exists():
+                old.rename(directory)
+            aside.rmdir()
+        elif not old.exists():
+            aside.rmdir()
+        # else somebody else's stands there now, and the old one stays aside
         raise
     shutil.rmtree(aside, ignore_errors=True)
 

@@ -20,6 +20,7 @@ import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
 from attention_zoo.export.half_weights import LEAST_VALUES
+from attention_zoo.export.int8_rounding import rounded_to_int8
 from attention_zoo.export.tflite_flatbuffer import (
     add_builtin,
     builtin_code,
@@ -66,7 +67,7 @@ def store_as_int8(content: bytes) -> bytes:
         values = _matrix(model, index)
         if values is None or not all(one.is_product or one.is_lookup for one in readers):
             continue
-        scales, rounded = quantized_rows(values)
+        rounded, scales = rounded_to_int8(values, axis=1)
         model.buffers[index].data = rounded.view(np.uint8).ravel()
         quantization = row_scales(scales)
         for tensor in _tensors(model, index):
@@ -75,21 +76,6 @@ def store_as_int8(content: bytes) -> bytes:
         changed += readers
     _Change(model).apply(changed)
     return packed(model)
-
-
-def quantized_rows(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Scales (rows,) float32 and int8 values (rows, width), symmetric, from -127 to 127.
-
-        s_i = max_j |W_ij| / 127,  W8_ij = round(W_ij / s_i);  |W_ij - s_i W8_ij| <= s_i / 2
-
-    A row of zeros has the scale 1.
-    """
-    largest = np.abs(values).max(axis=1)
-    scales = (largest / 127).astype(np.float32)
-    # of next to nothing a scale has no digits left, or is 0: such values become 0
-    scales = np.where(scales >= np.finfo(np.float32).tiny, scales, 1).astype(np.float32)
-    rounded = np.round(values / scales[:, None])
-    return scales, np.clip(rounded, -127, 127).astype(np.int8)
 
 
 def _is_row(shape: list[int]) -> bool:

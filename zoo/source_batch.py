@@ -36,7 +36,8 @@ def source_batch(source: Any, vocab_source: int | None, owner: str) -> np.ndarra
             what came, and the fix.
     """
     limit = _BEYOND_INT32 if vocab_source is None else min(vocab_source, _BEYOND_INT32)
-    if isinstance(source, (list, tuple)):
+    is_list = isinstance(source, (list, tuple))
+    if is_list:
         array = _padded(_rows(source, limit, owner))
     else:
         try:
@@ -54,7 +55,8 @@ def source_batch(source: Any, vocab_source: int | None, owner: str) -> np.ndarra
             fixes={"source": _RANK_FIX},
             at_least_one=_AXES,
         )
-    _check_range(array, limit, owner)
+    if not is_list:  # the rows of a list were checked one by one
+        _check_range(array, limit, owner)
     return np.ascontiguousarray(array, np.int32)
 
 

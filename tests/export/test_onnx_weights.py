@@ -7,9 +7,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from attention_zoo.export.int8_rounding import rounded_to_int8
 from attention_zoo.export.onnx_blocks import Blocks
 from attention_zoo.export.onnx_graph import Graph
-from attention_zoo.export.onnx_weights import Embedding, Weights, quantized
+from attention_zoo.export.onnx_weights import Embedding, Weights
 
 D_IN, D_OUT, N, T = 37, 61, 5, 3
 RANDOM = np.random.default_rng(0)
@@ -31,7 +32,7 @@ def run(build, **inputs):
 
 def rounded_product(x, matrix):
     """x W with W in whole numbers of 7 bits and sign, and x in 8 bits with one scale and zero."""
-    whole, scales = quantized(matrix, axis=0)
+    whole, scales = rounded_to_int8(matrix, axis=0)
     low, high = min(0.0, float(x.min())), max(0.0, float(x.max()))
     step = (high - low) / 255
     zero = np.rint(-low / step)
@@ -50,7 +51,7 @@ def rounded_product(x, matrix):
 @example(np.full((1, 1), 1e-45, np.float32))
 @example(np.full((3, 2), 2.6e-43, np.float32))
 def test_rounding_to_int8_is_off_by_half_a_step_at_most(values):
-    whole, scales = quantized(values, axis=0)
+    whole, scales = rounded_to_int8(values, axis=0)
     assert whole.dtype == np.int8
     assert np.abs(whole.astype(int)).max() <= 127
     assert (scales > 0).all()
@@ -61,7 +62,7 @@ def test_rounding_to_int8_is_off_by_half_a_step_at_most(values):
 def test_a_column_of_zeros_stays_one():
     values = MATRIX.copy()
     values[:, 3] = 0
-    whole, scales = quantized(values, axis=0)
+    whole, scales = rounded_to_int8(values, axis=0)
     assert not whole[:, 3].any()
     assert scales[3] == 1
 
@@ -100,7 +101,7 @@ def test_rows_of_an_int8_embedding(shape):
     session = onnxruntime.InferenceSession(
         graph.model().SerializeToString(), providers=["CPUExecutionProvider"]
     )
-    whole, scales = quantized(matrix, axis=1)
+    whole, scales = rounded_to_int8(matrix, axis=1)
     expected = (whole * scales[:, None])[ids]
     np.testing.assert_allclose(session.run(None, {"ids": ids})[0], expected, rtol=1e-6)
 
@@ -123,7 +124,7 @@ def test_a_stored_weight_is_float32_where_it_is_read(quantize):
         return graph.op("Add", x, Weights(quantize).stored(graph, "W", values, axis=2))
 
     found = run(build, x=np.zeros_like(values))
-    whole, scales = quantized(values, axis=2)
+    whole, scales = rounded_to_int8(values, axis=2)
     expected = values if quantize is None else whole * scales[:, :, None]
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 

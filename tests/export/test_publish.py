@@ -206,6 +206,27 @@ def test_somebody_else_at_the_same_time_is_named(tmp_path, monkeypatch, number, 
     assert left_in(tmp_path) == (["out"] if exists else [])
 
 
+def test_what_stood_there_is_kept_if_somebody_takes_its_place(tmp_path, monkeypatch):
+    target = tmp_path / "out"
+    target.mkdir()
+    (target / "file").write_text("old")
+    rename = publish.Path.rename
+
+    def overtaken(self, to):
+        rename(self, to)
+        if self == target:
+            target.mkdir()
+            (target / "file").write_text("theirs")
+
+    monkeypatch.setattr(publish.Path, "rename", overtaken)
+    with pytest.raises(FileExistsError, match=r"\.out\.old\.\*"), publish_folder(target, True):
+        pass
+    assert (target / "file").read_text() == "theirs"
+    (aside,) = tmp_path.glob(".out.old.*")
+    assert (aside / "out" / "file").read_text() == "old"
+    assert not list(tmp_path.glob(".out.unfinished.*"))
+
+
 def test_an_interrupt_after_the_exchange_leaves_the_new_folder_alone(tmp_path, monkeypatch):
     target = tmp_path / "out"
     target.mkdir()

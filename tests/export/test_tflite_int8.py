@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from attention_zoo.export.int8_rounding import rounded_to_int8
 from attention_zoo.export.tflite import operators
 from attention_zoo.export.tflite_flatbuffer import builtin_code, unpacked
-from attention_zoo.export.tflite_int8 import quantized_rows, store_as_int8
+from attention_zoo.export.tflite_int8 import store_as_int8
 
 VOCAB, WIDTH, STEPS = 53, 37, 3
 INT8 = schema.TensorType.INT8
@@ -79,6 +80,11 @@ def product(x, scales, rounded):
     step = (x.max(axis=1) - x.min(axis=1)).clip(np.abs(x).max(axis=1)) / 127
     bound = np.abs(weights).sum(axis=1)[None, :] * step[:, None]
     return x @ weights.T, bound
+
+
+def quantized_rows(values):
+    whole, scales = rounded_to_int8(values, axis=1)
+    return scales, whole
 
 
 @given(
